@@ -12,8 +12,8 @@ PARTS = (
         "and which is given up",
         QUEUES,
     ),
-    ("format", "how frames become", "bytes", "elementary-stream rtp"),
-    ("session", "between format", "and socket", "none rfc4571"),
+    ("format", "how frames become", "bytes", "elementary-stream rtp ts"),
+    ("session", "between format", "and socket", "none rfc4571 rtp"),
     ("socket", "of this kernel, or", "simulated", "datagram stream"),
 )
 EXAMPLES = (

@@ -237,6 +237,7 @@ impl FrameReader {
             // By its time stamps, else as long as it lasts.
             duration: nanos(step.or(lasts)),
             rtp_timestamp: rtp::timestamp(first.shown, rtp_payload::CLOCK_RATE),
+            decode_timestamp: rtp::timestamp(first.shown, rtp_payload::CLOCK_RATE),
             bytes: held,
         }
     }

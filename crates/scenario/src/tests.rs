@@ -62,6 +62,8 @@ fn every_datagram_transport_has_its_defaults() {
         ("udp-whole", kib(208), 1_000, None),
         ("udp+ifd", kib(160), 1_000, None),
         ("udp+dependency", kib(160), 1_000, None),
+        ("ts", kib(208), 1_000, Some(Pacing::Sender)),
+        ("ts+rtp", kib(208), 1_000, Some(Pacing::Sender)),
     ];
     assert_eq!(expected.len(), Transport::ALL.iter().filter(|transport| transport.is_datagram()).count());
     for (name, send_buffer, device_queue, pacing) in expected {
@@ -91,6 +93,7 @@ fn every_stream_transport_has_its_defaults() {
         ("tcp+keyframe", None, None),
         ("tcp+obs", None, None),
         ("rtp+tcp", Some(Pacing::Sender), None),
+        ("ts+tcp", Some(Pacing::Sender), None),
     ];
     assert_eq!(expected.len(), Transport::ALL.iter().filter(|one| one.family() == Family::Stream).count());
     for (name, pacing, unsent_limit) in expected {
@@ -268,8 +271,8 @@ fn flows_are_checked_one_by_one_and_together() {
         ("tcp", "spread = \"none\"", "udp-blocking"),
         ("udp", "unsent_limit = \"16 KiB\"", "stream transports (tcp, tcp+ifd,"),
         ("udp", "congestion = \"reno\"", "tcp"),
-        ("tcp+ifd", "pacing = \"sender\"", "a key of udp-blocking, tcp and rtp+tcp"),
-        ("udp", "pacing = \"none\"", "a key of udp-blocking, tcp and rtp+tcp"),
+        ("tcp+ifd", "pacing = \"sender\"", "a key of udp-blocking, ts, ts+rtp, tcp, rtp+tcp and ts+tcp"),
+        ("udp", "pacing = \"none\"", "a key of udp-blocking, ts, ts+rtp, tcp, rtp+tcp and ts+tcp"),
     ];
     for (transport, line, owner) in mine {
         let key = line.split(' ').next().unwrap();

@@ -94,6 +94,7 @@ impl SendingPlan {
             duration: next
                 .map_or_else(|| self.frame_interval(), |next| next.decode_time.saturating_sub(entry.decode_time)),
             rtp_timestamp: rtp::timestamp(entry.display_time, rtp_payload::CLOCK_RATE),
+            decode_timestamp: rtp::timestamp(entry.decode_time, rtp_payload::CLOCK_RATE),
             bytes: self.movie.frame_bytes(frame as usize),
         }
     }

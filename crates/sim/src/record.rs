@@ -8,6 +8,7 @@ use framewire_adaptive::datagram::Channel;
 use framewire_link::{Hop, HopRecord, Outcome, PacketId, Port, SniffedFrame};
 use framewire_recording::WriteError;
 use framewire_recording::record::{AirCounts, TransmissionCounts};
+use framewire_transport::{CLOCK_WRAP, DatagramNumber};
 use framewire_units::DataSize;
 use framewire_world::{FlowPackets, PacketDescription, Sequence, port};
 
@@ -69,7 +70,7 @@ pub(crate) struct PacketRecorder {
 /// What is kept per flow.
 #[derive(Debug)]
 struct FlowRecord {
-    last_rtp: u64,
+    last_number: u64,
     transmissions: TransmissionCounts,
     captured: TransmissionCounts,
     crossed_device: bool,
@@ -80,7 +81,7 @@ impl PacketRecorder {
     /// A recorder for flows with numbers below `flows`.
     pub(crate) fn new(recording: Recording, flows: usize) -> Self {
         let flow = |number| FlowRecord {
-            last_rtp: 0,
+            last_number: 0,
             transmissions: TransmissionCounts::default(),
             captured: TransmissionCounts::default(),
             crossed_device: false,
@@ -161,12 +162,16 @@ impl Entry {
 }
 
 impl FlowRecord {
-    /// The RTP sequence number of a datagram (RFC 3550, 5.1) without wrap. Datagrams are sent in order of it.
+    /// The RTP sequence number of a datagram (RFC 3550, 5.1) without wrap, or the clock reference of one of a transport
+    /// stream. Datagrams are sent in order of it.
     fn extend(&mut self, datagram: &[u8]) -> u64 {
-        let Some(&[high, low]) = datagram.get(2..4) else { return NO_SEQUENCE };
-        let number = u16::from_be_bytes([high, low]);
-        self.last_rtp += u64::from(number.wrapping_sub(self.last_rtp as u16));
-        self.last_rtp
+        let (number, turn) = match DatagramNumber::of(datagram) {
+            None => return NO_SEQUENCE,
+            Some(DatagramNumber::Rtp(number)) => (number.into(), 1 << 16),
+            Some(DatagramNumber::Clock(reference)) => (reference, CLOCK_WRAP),
+        };
+        self.last_number += (number + turn - self.last_number % turn) % turn;
+        self.last_number
     }
 }
 

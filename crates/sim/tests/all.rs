@@ -15,3 +15,4 @@ mod sharing;
 mod spread;
 mod streams;
 mod tfrc;
+mod transport_streams;

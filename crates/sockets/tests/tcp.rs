@@ -74,6 +74,7 @@ fn frame(id: u32, size: usize) -> OutgoingFrame {
         dependencies: Dependencies::default(),
         duration: Duration::from_millis(40),
         rtp_timestamp: 0,
+        decode_timestamp: 0,
         bytes: vec![0; size].into(),
     }
 }

@@ -73,7 +73,8 @@ pub enum SenderEvent {
     Datagram {
         /// Frame number in decode order.
         frame: u32,
-        /// RTP sequence number, extended to 64 bits from the first one sent as 0.
+        /// Number of the datagram: RTP sequence number, extended to 64 bits from the first one sent as 0; of a transport
+        /// stream without RTP its clock reference, in ticks of 27 MHz.
         sequence: u64,
         /// UDP payload in bytes.
         size: u32,
@@ -91,7 +92,7 @@ pub enum SenderEvent {
 pub enum ReceiverEvent {
     /// A datagram of the flow arrived.
     Datagram {
-        /// RTP sequence number, extended to 64 bits from the first one sent as 0.
+        /// Number of the datagram, as its sender gave it.
         sequence: u64,
         /// UDP payload in bytes.
         size: u32,

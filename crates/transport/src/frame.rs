@@ -60,6 +60,8 @@ pub struct OutgoingFrame<P = Bytes> {
     pub duration: Duration,
     /// Presentation time in the 90 kHz clock of RTP ([`CLOCK_RATE`](framewire_wire::rtp_payload::CLOCK_RATE)).
     pub rtp_timestamp: u32,
+    /// Decoding time in the same clock, which transport streams carry too; where it is not known, the presentation time.
+    pub decode_timestamp: u32,
     /// The whole frame with the headers before it.
     pub bytes: P,
 }

@@ -51,6 +51,7 @@
 //!         dependencies: Dependencies::default(), // I-Frame Delay goes by the type
 //!         duration: Duration::from_millis(40),
 //!         rtp_timestamp: 3_600 * id,
+//!         decode_timestamp: 3_600 * id,
 //!         bytes: vec![0; size].into(),
 //!     };
 //!     half.handle_frame(now, frame);
@@ -88,6 +89,7 @@ pub mod frame;
 pub mod ifd;
 mod limits;
 pub mod live;
+mod packets;
 mod progress;
 pub mod queue;
 pub mod registry;
@@ -100,6 +102,7 @@ mod testing;
 
 pub use datagram::{DatagramReceiver, DatagramSender, Overflow, Spread};
 pub use limits::Limits;
+pub use packets::{CLOCK_WRAP, DatagramNumber, Depacketizer, Packetizer};
 pub use progress::WriteProgress;
 pub use queue::QueueKind;
 pub use registry::{Profile, SocketKind, TransportKind, UnknownTransport};

@@ -26,6 +26,7 @@ pub(crate) fn movie(types: &str, size: usize) -> Vec<OutgoingFrame> {
             dependencies: Dependencies::default(),
             duration: Duration::from_millis(40),
             rtp_timestamp: id as u32 * 3_600,
+            decode_timestamp: id as u32 * 3_600,
             bytes: access_unit::mpeg2(kind, None, temporal_reference, size, id as u8 | 0x80),
         }
     };

@@ -38,11 +38,16 @@ pub enum Sequence {
     None,
     /// Of RTP (RFC 3550, 5.1), counted from 0.
     Rtp(u16),
+    /// The clock reference of a transport stream's datagram, in ticks of 27 MHz, which wraps (ISO/IEC 13818-1, 2.4.2.1).
+    Clock(u64),
     /// Of TCP (RFC 9293, 3.4), counted from the first one seen.
     Tcp(u32),
     /// Of a simulated TCP, which counts from 0 and never wraps.
     Unbounded(u64),
 }
+
+/// Where clock references wrap: a base of 33 bits, and an extension up to 299 (ISO/IEC 13818-1, 2.4.3.5).
+const CLOCK_WRAP: u64 = 300 << 33;
 
 /// Tells the packets of one flow by its port, and extends the sequence numbers of each of its connections.
 #[derive(Debug)]
@@ -146,6 +151,7 @@ impl Extender {
             Sequence::None => None,
             Sequence::Unbounded(number) => Some(number),
             Sequence::Rtp(number) => Some(self.nearest(u64::from(number), 1 << 16)),
+            Sequence::Clock(reference) => Some(self.nearest(reference, CLOCK_WRAP)),
             Sequence::Tcp(number) => {
                 let first = *self.first_tcp.get_or_insert(number);
                 Some(self.nearest(u64::from(number.wrapping_sub(first)), 1 << 32))

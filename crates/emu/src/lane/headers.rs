@@ -1,5 +1,6 @@
 //! What the packet log takes from a datagram's headers.
 
+use framewire_wire::mpeg_ts::{SYNC_BYTE, reference};
 use framewire_wire::vtp::Packet;
 use serde::Serialize;
 
@@ -31,6 +32,8 @@ pub struct Headers {
     pub rtp_sequence: Option<u16>,
     /// Sequence number of a video packet of an adaptive stream.
     pub video_sequence: Option<u32>,
+    /// The clock reference of a datagram of a transport stream, in ticks of 27 MHz (ISO/IEC 13818-1, 2.4.3.5).
+    pub clock_reference: Option<u64>,
     /// Sequence number of a TCP segment.
     pub tcp_sequence: Option<u32>,
 }
@@ -42,6 +45,7 @@ const UNKNOWN: Headers = Headers {
     payload: 0,
     rtp_sequence: None,
     video_sequence: None,
+    clock_reference: None,
     tcp_sequence: None,
 };
 
@@ -89,6 +93,7 @@ fn parse_udp(body: &[u8]) -> Headers {
         payload: payload.len() as u32,
         rtp_sequence: if is_rtp { be16(payload, 2) } else { None },
         video_sequence: if is_rtp { None } else { video_sequence(payload) },
+        clock_reference: if payload.first() == Some(&SYNC_BYTE) { reference(payload) } else { None },
         tcp_sequence: None,
     }
 }
@@ -112,6 +117,7 @@ fn parse_tcp(body: &[u8]) -> Headers {
         payload: body.get(header..).map_or(0, |payload| payload.len() as u32),
         rtp_sequence: None,
         video_sequence: None,
+        clock_reference: None,
         tcp_sequence: high.zip(low).map(|(high, low)| high << 16 | low),
     }
 }

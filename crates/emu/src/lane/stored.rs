@@ -60,8 +60,16 @@ impl Spooled for Release {
 
 impl Spooled for Headers {
     fn write(&self, output: &mut Output<'_>) {
-        let Self { protocol, source_port, destination_port, payload, rtp_sequence, video_sequence, tcp_sequence } =
-            *self;
+        let Self {
+            protocol,
+            source_port,
+            destination_port,
+            payload,
+            rtp_sequence,
+            video_sequence,
+            clock_reference,
+            tcp_sequence,
+        } = *self;
         let protocol = match protocol {
             Protocol::Udp => UDP,
             Protocol::Tcp => TCP,
@@ -72,6 +80,7 @@ impl Spooled for Headers {
         payload.write(output);
         rtp_sequence.write(output);
         (video_sequence, tcp_sequence).write(output);
+        clock_reference.write(output);
     }
 
     fn read(input: &mut Input<'_>) -> Self {
@@ -83,7 +92,17 @@ impl Spooled for Headers {
         let (source_port, destination_port) = Spooled::read(input);
         let (payload, rtp_sequence) = (u32::read(input), Spooled::read(input));
         let (video_sequence, tcp_sequence) = Spooled::read(input);
-        Self { protocol, source_port, destination_port, payload, rtp_sequence, video_sequence, tcp_sequence }
+        let clock_reference = Spooled::read(input);
+        Self {
+            protocol,
+            source_port,
+            destination_port,
+            payload,
+            rtp_sequence,
+            video_sequence,
+            clock_reference,
+            tcp_sequence,
+        }
     }
 }
 
@@ -186,6 +205,7 @@ mod tests {
                 payload: 1_000,
                 rtp_sequence: number.is_multiple_of(3).then_some(u16::MAX),
                 video_sequence: number.is_multiple_of(5).then_some(u32::MAX),
+                clock_reference: number.is_multiple_of(7).then_some(u64::MAX),
                 tcp_sequence: number.is_multiple_of(4).then_some(7),
             },
             hops: (0..number % 4).map(verdict).collect(),

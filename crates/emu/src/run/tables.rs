@@ -233,6 +233,7 @@ fn describe(packet: &PacketLog) -> PacketDescription {
         payload: headers.payload,
         sequence: match headers {
             Headers { rtp_sequence: Some(number), .. } => Sequence::Rtp(*number),
+            Headers { clock_reference: Some(reference), .. } => Sequence::Clock(*reference),
             Headers { video_sequence: Some(number), .. } => Sequence::Unbounded((*number).into()),
             Headers { tcp_sequence: Some(number), .. } => Sequence::Tcp(*number),
             _ => Sequence::None,
@@ -282,6 +283,7 @@ mod tests {
                 payload: 100,
                 rtp_sequence: None,
                 video_sequence: None,
+                clock_reference: None,
                 tcp_sequence: None,
             },
             hops: vec![hop],

@@ -80,6 +80,7 @@ fn offer(writer: &Writer<Kept>, id: u32) -> bool {
         dependencies: Dependencies::default(),
         duration: Duration::from_millis(40),
         rtp_timestamp: 0,
+        decode_timestamp: 0,
         bytes: Kept(id.into()),
     };
     let frame = OutgoingFrame {
@@ -88,6 +89,7 @@ fn offer(writer: &Writer<Kept>, id: u32) -> bool {
         dependencies: Dependencies::default(),
         duration: Duration::from_millis(40),
         rtp_timestamp: 0,
+        decode_timestamp: 0,
         bytes: vec![id as u8; SIZE].into(),
     };
     writer.offer(kept, frame)

@@ -93,6 +93,7 @@ impl Intake {
                         dependencies: frame.dependencies.clone(),
                         duration: frame.duration,
                         rtp_timestamp: frame.rtp_timestamp,
+                        decode_timestamp: frame.decode_timestamp,
                         bytes,
                     };
                     frames.push(Frame { held: frame, outgoing, problem: problem.map(|problem| problem.to_string()) });
@@ -113,6 +114,7 @@ impl Intake {
             dependencies: framewire_transport::frame::Dependencies::default(),
             duration: framewire_units::Duration::ZERO,
             rtp_timestamp: 0,
+            decode_timestamp: 0,
             bytes: std::mem::take(&mut self.headers).into(),
         })
     }

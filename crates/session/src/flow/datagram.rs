@@ -1,10 +1,10 @@
-//! The movie in RTP packets over UDP.
+//! The movie in packets over UDP.
 
 use framewire_scenario as scenario;
 use framewire_transport::{DatagramReceiver, DatagramSender, Overflow, Spread};
 
 use super::movie::MovieSetup;
-use super::rtp::RtpStream;
+use super::packets::MoviePackets;
 use super::{BuildError, CommonSetup};
 use crate::plan::SendingPlan;
 use crate::receiver::{ReceiverLog, ReceiverSession, ReceivingHalf};
@@ -18,7 +18,7 @@ pub struct DatagramSetup {
     movie: MovieSetup,
     overflow: Overflow,
     error_reports: bool,
-    packets: RtpStream,
+    packets: MoviePackets,
     spread: Spread,
 }
 
@@ -30,7 +30,8 @@ impl DatagramSetup {
         ssrc: u32,
     ) -> Result<Self, BuildError> {
         let movie = MovieSetup::new(plan, own.transport, own.queue, own.pacing);
-        let packets = RtpStream::new(&movie, &common, own.packets, ssrc)?;
+        let packets = MoviePackets::new(&movie, &common, own.packets, ssrc)?
+            .expect("invariant: an elementary stream does not go in datagrams");
         let error_reports = own.transport.wants_error_reports();
         Ok(Self { common, movie, overflow: own.overflow, error_reports, packets, spread: own.spread })
     }

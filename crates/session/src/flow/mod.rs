@@ -5,8 +5,8 @@ mod bulk;
 mod datagram;
 mod external;
 mod movie;
+mod packets;
 mod recording;
-mod rtp;
 mod stream;
 
 use std::sync::Arc;

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use framewire_scenario::Pacing;
 use framewire_transport::TransportKind;
 use framewire_transport::queue::{FrameQueue, QueueKind};
+use framewire_transport::registry::Parts;
 
 use super::CommonSetup;
 use crate::plan::SendingPlan;
@@ -26,6 +27,11 @@ impl MovieSetup {
 
     pub(super) fn queue(&self) -> FrameQueue<Bytes> {
         FrameQueue::new(self.queue)
+    }
+
+    /// What its transport is made of.
+    pub(super) fn parts(&self) -> Parts {
+        self.kind.profile().parts
     }
 
     /// Whether the transport carries the movie's codec; the error says what would.

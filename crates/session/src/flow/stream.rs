@@ -1,12 +1,11 @@
-//! The movie as a stream of bytes over TCP: the elementary stream, or RTP packets behind their lengths.
+//! The movie as a stream of bytes over TCP: the elementary stream, RTP packets behind their lengths, or a transport stream.
 
 use framewire_scenario::{self as scenario, Pacing};
-use framewire_transport::registry::Format;
-use framewire_transport::{Pacing as ReceiverPacing, PacketStreamReceiver, StreamReceiver, StreamSender};
+use framewire_transport::{Pacing as ReceiverPacing, StreamReceiver, StreamSender};
 use framewire_wire::rtp_payload::PacketRule;
 
 use super::movie::MovieSetup;
-use super::rtp::RtpStream;
+use super::packets::MoviePackets;
 use super::{BuildError, CommonSetup, ConnectionSettings};
 use crate::plan::SendingPlan;
 use crate::receiver::{ReceiverLog, ReceiverSession, ReceivingHalf};
@@ -19,7 +18,7 @@ pub struct StreamSetup {
     pub common: CommonSetup,
     movie: MovieSetup,
     /// Where it goes in packets: how they are made, and put together.
-    packets: Option<RtpStream>,
+    packets: Option<MoviePackets>,
     /// What the sender's socket is to be like.
     pub connection: ConnectionSettings,
 }
@@ -33,10 +32,7 @@ impl StreamSetup {
     ) -> Result<Self, BuildError> {
         let connection = common.connection(&own.tcp);
         let movie = MovieSetup::new(plan, own.transport, own.queue, own.pacing);
-        let packets = match own.transport.profile().parts.format {
-            Format::ElementaryStream => None,
-            Format::Rtp => Some(RtpStream::new(&movie, &common, PacketRule::Full, ssrc)?),
-        };
+        let packets = MoviePackets::new(&movie, &common, PacketRule::Full, ssrc)?;
         Ok(Self { common, movie, packets, connection })
     }
 
@@ -49,7 +45,7 @@ impl StreamSetup {
     pub fn sender(&self) -> SenderSession {
         let half = StreamSender::new(self.movie.queue(), self.connection.unsent_limit);
         let half = match &self.packets {
-            Some(packets) => half.in_packets(packets.packetizer()),
+            Some(packets) => packets.sender(half),
             None => half,
         };
         self.movie.sender(SendingHalf::Stream(half), &self.common)
@@ -62,7 +58,7 @@ impl StreamSetup {
             Pacing::Sender | Pacing::Unpaced => ReceiverPacing::Immediate,
         };
         let half = match &self.packets {
-            Some(packets) => ReceivingHalf::Packets(PacketStreamReceiver::new(packets.depacketizer())),
+            Some(packets) => packets.receiver(),
             None => ReceivingHalf::Stream(StreamReceiver::new(pacing).of_codec(self.plan().codec())),
         };
         ReceiverSession::new(half, ReceiverLog::new(&self.common.recording))

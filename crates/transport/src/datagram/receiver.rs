@@ -3,11 +3,12 @@
 use std::collections::VecDeque;
 
 use framewire_units::Timestamp;
-use framewire_wire::rtp_payload::{Arrival, Depacketizer, ReceivedFrame};
+use framewire_wire::rtp_payload::{Arrival, ReceivedFrame};
 
 use crate::event::ReceiverEvent;
+use crate::packets::Depacketizer;
 
-/// Receives RTP packets and puts frames together; a frame with a packet missing is reported without its bytes, as
+/// Receives packets and puts frames together; a frame with a packet missing is reported without its bytes, as
 /// the thesis' receiver discarded it.
 ///
 /// Contract: give it every datagram with [`handle_datagram`](Self::handle_datagram), at the end
@@ -20,8 +21,8 @@ pub struct DatagramReceiver {
 
 impl DatagramReceiver {
     /// A receiving half.
-    pub fn new(depacketizer: Depacketizer) -> Self {
-        Self { depacketizer, events: VecDeque::new() }
+    pub fn new(depacketizer: impl Into<Depacketizer>) -> Self {
+        Self { depacketizer: depacketizer.into(), events: VecDeque::new() }
     }
 
     /// Takes a datagram as it came from the socket; one that is not of this flow is reported and ignored.

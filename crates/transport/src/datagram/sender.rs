@@ -3,11 +3,12 @@
 use std::collections::VecDeque;
 
 use framewire_units::{Timestamp, words};
-use framewire_wire::rtp_payload::{Datagram, Packetizer};
+use framewire_wire::rtp_payload::Datagram;
 
 use super::spread::{Schedule, Spread};
 use crate::event::{SenderEvent, SenderPlace};
 use crate::frame::OutgoingFrame;
+use crate::packets::Packetizer;
 use crate::progress::WriteProgress;
 use crate::queue::{Discard, FrameQueue};
 use crate::rules;
@@ -29,11 +30,11 @@ words! {
     }
 }
 
-/// Sends frames as RTP packets over a [`DatagramSocket`].
+/// Sends frames as packets over a [`DatagramSocket`].
 ///
 /// Contract: as of [`StreamSender`](crate::StreamSender); there is no stream to end, so nothing is signalled to the
 /// socket. Every frame given ends in one `LastByte` event (all its datagrams entered the socket) or one `Discarded`
-/// (at least one did not). A datagram that was not sent has its sequence number all the same, so that the receiver
+/// (at least one did not). A datagram that was not sent has its number all the same, so that the receiver
 /// sees the gap.
 ///
 /// A datagram that the socket reports as dropped in the device queue (ENOBUFS) is gone under every rule: the socket
@@ -62,7 +63,8 @@ struct Sending {
 
 impl DatagramSender {
     /// A sending half whose packets leave as soon as the socket takes them.
-    pub fn new(queue: FrameQueue, packetizer: Packetizer, overflow: Overflow) -> Self {
+    pub fn new(queue: FrameQueue, packetizer: impl Into<Packetizer>, overflow: Overflow) -> Self {
+        let packetizer = packetizer.into();
         let schedule = Schedule::new(Spread::AtOnce);
         Self { queue, packetizer, overflow, schedule, sending: None, ended: false, events: VecDeque::new() }
     }
@@ -164,7 +166,7 @@ impl DatagramSender {
             let frame = self.queue.take()?;
             rules::note_change(&mut self.events, now, Some(&frame));
             let id = frame.id;
-            match self.packetizer.packetize(&frame.bytes, frame.rtp_timestamp) {
+            match self.packetizer.packetize(&frame) {
                 Ok(datagrams) => {
                     self.schedule.begin(now, frame.duration, datagrams.len());
                     let datagrams = VecDeque::from(datagrams);

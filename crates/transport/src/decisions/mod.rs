@@ -121,6 +121,7 @@ impl Stream {
             dependencies: self.dependencies(id, kind, key),
             duration: FRAME_DURATION,
             rtp_timestamp: id * 3_600,
+            decode_timestamp: id * 3_600,
             bytes: access_unit::mpeg2(kind, key, self.in_group, 200, id as u8 | 0x80),
         })
     }

@@ -178,6 +178,7 @@ mod tests {
             dependencies,
             duration: framewire_units::Duration::from_millis(40),
             rtp_timestamp: 0,
+            decode_timestamp: 0,
             // A slice with both numbers in its first three bytes, and a bit behind them.
             bytes: bytes::Bytes::from(slice((since_idr % 16) as u16, (2 * since_idr % 32) as u16)),
         }
@@ -402,8 +403,9 @@ mod tests {
     #[test]
     fn what_could_not_be_changed_is_known_to_have_left_as_it_was() {
         let fixed = |id: u32, key| {
-            let OutgoingFrame { id, kind, dependencies, duration, rtp_timestamp, .. } = frame(id, key);
-            OutgoingFrame { id, kind, dependencies, duration, rtp_timestamp, bytes: Fixed }
+            let OutgoingFrame { id, kind, dependencies, duration, rtp_timestamp, decode_timestamp, .. } =
+                frame(id, key);
+            OutgoingFrame { id, kind, dependencies, duration, rtp_timestamp, decode_timestamp, bytes: Fixed }
         };
         let (mut placing, mut gone) = (Placing::default(), Gone::default());
         placing.push(&mut fixed(0, Some(KeyKind::Closed)), &gone);

@@ -214,6 +214,7 @@ mod tests {
             dependencies,
             duration: framewire_units::Duration::from_millis(40),
             rtp_timestamp: 0,
+            decode_timestamp: 0,
             bytes: bytes::Bytes::from_static(b"frame"),
         }
     }

@@ -66,7 +66,15 @@ fn frame(id: u32, kind: PictureType, dependencies: Dependencies, dice: Dice) -> 
         _ => 1,
     };
     let bytes = Bytes::from(vec![0; weight * (1 + usize::from(dice.0))]);
-    OutgoingFrame { id, kind, dependencies, duration: Duration::from_millis(40), rtp_timestamp: 0, bytes }
+    OutgoingFrame {
+        id,
+        kind,
+        dependencies,
+        duration: Duration::from_millis(40),
+        rtp_timestamp: 0,
+        decode_timestamp: 0,
+        bytes,
+    }
 }
 
 fn mini_groups(

@@ -19,6 +19,7 @@ fn frame(id: u32, kind: PictureType) -> OutgoingFrame {
         dependencies: Dependencies::default(),
         duration: Duration::from_millis(40),
         rtp_timestamp: id * 3_600,
+        decode_timestamp: id * 3_600,
         bytes: Bytes::from_static(b"frame"),
     }
 }

@@ -51,6 +51,7 @@ pub(crate) fn frame(number: u64, group: u64, lasts: Duration) -> OutgoingFrame<B
         dependencies: Dependencies { referenced: true, ..Dependencies::default() },
         duration: lasts,
         rtp_timestamp: 0,
+        decode_timestamp: 0,
         bytes: Buffer { number, group, lasts },
     }
 }

@@ -20,7 +20,7 @@ use framewire_units::{DataSize, Word};
 use framewire_wire::rtp_payload::PacketRule;
 
 pub use parts::{Format, Parts, Queue, Session, Socket, SocketKind};
-pub use payload::payload_format;
+pub use payload::{payload_format, stream_type};
 pub use short::UnknownTransport;
 
 use crate::datagram::Overflow;
@@ -52,8 +52,13 @@ pub struct Profile {
 
 /// Combinations without an entry of their own.
 static COMBINATIONS: LazyLock<Vec<Profile>> = LazyLock::new(|| {
-    let carriers = table::ENTRIES.iter().filter(|entry| entry.parts.queue == Queue::Direct);
-    let parts = carriers.flat_map(|entry| Queue::ALL.iter().map(|&queue| Parts { queue, ..entry.parts }));
+    let carriers = table::ENTRIES.iter().map(|entry| entry.parts).filter(|parts| parts.queue == Queue::Direct);
+    // What carries something in datagrams does so whatever is done where there is no room.
+    let carriers = carriers.chain([Session::None, Session::Rtp].into_iter().flat_map(|session| {
+        let overflows = [Overflow::Drop, Overflow::DropRestOfFrame];
+        overflows.map(|overflow| Parts { session, socket: SocketKind::Datagram(overflow), ..table::TS.parts })
+    }));
+    let parts = carriers.flat_map(|parts| Queue::ALL.iter().map(move |&queue| Parts { queue, ..parts }));
     let without_entry = parts.filter(|parts| parts.check().is_ok() && table::entry_of(*parts).is_none());
     without_entry.map(combination).collect()
 });
@@ -146,6 +151,9 @@ impl TransportKind {
     pub fn check_packets(self, codec: Codec, rule: PacketRule) -> Result<(), String> {
         match (self.0.parts.format, payload_format(codec)) {
             (Format::Rtp, Some(format)) => format.check_rule(rule).map_err(|error| error.to_string()),
+            (Format::Ts, _) if rule != PacketRule::Full => {
+                Err(format!("packets = \"{rule}\": those of a transport stream have 188 bytes, and datagrams are full"))
+            }
             _ => Ok(()),
         }
     }

@@ -3,7 +3,7 @@
 use framewire_media::access_unit::Codec;
 use framewire_units::words;
 
-use super::payload::{carried, payload_format};
+use super::payload::{carried, carried_by_ts, payload_format, stream_type};
 use crate::datagram::Overflow;
 use crate::dependency::DependencyQueue;
 use crate::ifd::IfdPolicy;
@@ -38,6 +38,8 @@ words! {
         ElementaryStream = "elementary-stream",
         /// RTP packets, by the payload format of the movie's codec.
         Rtp = "rtp",
+        /// An MPEG transport stream of one program (ISO/IEC 13818-1).
+        Ts = "ts",
     }
 }
 
@@ -48,6 +50,8 @@ words! {
         None = "none",
         /// The length of each packet before it (RFC 4571).
         Rfc4571 = "rfc4571",
+        /// The header of RTP before the packets of a datagram (RFC 2250, section 2).
+        Rtp = "rtp",
     }
 }
 
@@ -110,6 +114,7 @@ impl Format {
         match self {
             Self::ElementaryStream => true,
             Self::Rtp => payload_format(codec).is_some(),
+            Self::Ts => stream_type(codec, true).is_some(),
         }
     }
 
@@ -120,6 +125,13 @@ impl Format {
     pub fn check_codec(self, transport: &str, codec: Codec) -> Result<(), String> {
         if self.carries(codec) {
             return Ok(());
+        }
+        if self == Self::Ts {
+            return Err(format!(
+                "{transport} sends a transport stream, which here carries {}; the movie is {codec}: a transport over TCP \
+                 without one carries it",
+                carried_by_ts()
+            ));
         }
         Err(format!(
             "{transport} sends RTP, which here carries {}; the movie is {codec}: a transport over TCP without RTP \
@@ -184,6 +196,13 @@ impl Parts {
             }
             (Format::ElementaryStream, Session::Rfc4571, SocketKind::Stream) => {
                 Err("RFC 4571 says where packets end, and an elementary stream has none: format \"rtp\" does")
+            }
+            (Format::Ts, Session::Rfc4571, SocketKind::Stream) => {
+                Err("RFC 4571 says where packets end, and those of a transport stream have 188 bytes: session \"none\"")
+            }
+            (Format::Ts, Session::Rtp, SocketKind::Stream) => Err("RTP here carries a transport stream in datagrams"),
+            (Format::Rtp | Format::ElementaryStream, Session::Rtp, _) => {
+                Err("session \"rtp\" is of a transport stream; the format \"rtp\" carries the movie itself")
             }
             (_, _, SocketKind::Datagram(Overflow::Drop | Overflow::DropRestOfFrame))
                 if !matches!(self.queue, Queue::Direct) =>

@@ -1,6 +1,7 @@
 //! What RTP carries: a line for each payload format.
 
 use framewire_media::access_unit::Codec;
+use framewire_wire::mpeg_ts::StreamType;
 use framewire_wire::rtp_payload::{PayloadFormat, h264, h265, mpeg_video};
 
 static CARRIED: [(Codec, &PayloadFormat); 3] =
@@ -9,6 +10,27 @@ static CARRIED: [(Codec, &PayloadFormat); 3] =
 /// How RTP carries frames of a codec; `None` where it does not here.
 pub fn payload_format(codec: Codec) -> Option<&'static PayloadFormat> {
     CARRIED.iter().find(|(carried, _)| *carried == codec).map(|(_, format)| *format)
+}
+
+/// What a stream of a codec is in a transport stream; `None` where it is not carried here. `mpeg2` distinguishes MPEG-2
+/// video from MPEG-1.
+pub fn stream_type(codec: Codec, mpeg2: bool) -> Option<StreamType> {
+    match codec {
+        Codec::MpegVideo if mpeg2 => Some(StreamType::Mpeg2Video),
+        Codec::MpegVideo => Some(StreamType::Mpeg1Video),
+        Codec::Mpeg4Part2 => Some(StreamType::Mpeg4Part2),
+        Codec::H264 => Some(StreamType::H264),
+        Codec::H265 => Some(StreamType::H265),
+        Codec::Av1 | Codec::MotionJpeg => None,
+    }
+}
+
+/// All codecs that a transport stream carries, in words.
+pub(super) fn carried_by_ts() -> String {
+    let carried = Codec::ALL.iter().filter(|codec| stream_type(**codec, true).is_some());
+    let names: Vec<String> = carried.map(Codec::to_string).collect();
+    let (last, others) = names.split_last().expect("invariant: there are some");
+    format!("{} and {last}", others.join(", "))
 }
 
 /// All that it carries, in words, with the documents.

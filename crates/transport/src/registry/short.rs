@@ -53,6 +53,7 @@ const SOCKETS: [(&str, SocketKind); 4] = [
 pub(super) fn name(parts: Parts) -> String {
     match (table::entry_of(parts), parts.queue) {
         (Some(entry), _) => entry.name.to_owned(),
+        (None, Queue::Direct) => carrier(parts),
         (None, queue) => format!("{}+{queue}", carrier(parts)),
     }
 }
@@ -60,9 +61,16 @@ pub(super) fn name(parts: Parts) -> String {
 /// What carries the frames, whatever the queue is.
 pub(super) fn carrier(parts: Parts) -> String {
     let socket = match parts.socket {
+        SocketKind::Datagram(Overflow::DropRestOfFrame) if parts.format == Format::Ts => "udp-whole",
         SocketKind::Datagram(_) => "udp",
         SocketKind::Stream => "tcp",
     };
+    if parts.format == Format::Ts {
+        let session = if parts.session == Session::Rtp { "ts+rtp" } else { "ts" };
+        // A socket that waits for room needs no word.
+        let waits = parts.socket == SocketKind::Datagram(Overflow::Wait);
+        return if waits { session.to_owned() } else { format!("{session}+{socket}") };
+    }
     match parts.format == Format::default_over(parts.socket.socket()) {
         true => socket.to_owned(),
         false => format!("{}+{socket}", parts.format),
@@ -74,13 +82,17 @@ fn parts(name: &str) -> Option<Parts> {
     let mut words = name.split('+').peekable();
     let format: Option<Format> = words.peek().and_then(|word| word.parse().ok());
     words.next_if(|_| format.is_some());
-    let word = words.next()?;
-    let (_, socket) = SOCKETS.into_iter().find(|(known, _)| *known == word)?;
+    let is_ts = format == Some(Format::Ts);
+    let in_rtp = is_ts && words.next_if_eq(&"rtp").is_some();
+    let named = words.peek().and_then(|word| SOCKETS.into_iter().find(|(known, _)| known == word));
+    words.next_if(|_| named.is_some());
+    // A transport stream is sent over UDP by a socket that waits for room, unless another one is named.
+    let (word, socket) = named.or_else(|| is_ts.then_some(("udp", SocketKind::Datagram(Overflow::Wait))))?;
     let queue = words.next().map_or(Ok(Queue::Direct), str::parse).ok()?;
     // Before a queue, `udp` is the one that leaves frames in it.
     let socket = if queue != Queue::Direct && word == "udp" { SocketKind::Datagram(Overflow::Wait) } else { socket };
     let kind: Socket = socket.socket();
     let format = format.unwrap_or(Format::default_over(kind));
-    let session = Session::default_of(format, kind);
+    let session = if in_rtp { Session::Rtp } else { Session::default_of(format, kind) };
     words.next().is_none().then_some(Parts { queue, format, session, socket })
 }

@@ -7,7 +7,7 @@ use super::parts::{Format, Parts, Queue, Session, SocketKind};
 use crate::datagram::Overflow;
 
 /// Every entry, in the order in which they are shown.
-pub(super) const ENTRIES: [&Profile; 13] = [
+pub(super) const ENTRIES: [&Profile; 16] = [
     &UDP_BLOCKING,
     &UDP,
     &UDP_WHOLE,
@@ -21,6 +21,9 @@ pub(super) const ENTRIES: [&Profile; 13] = [
     &TCP_KEYFRAME,
     &TCP_OBS,
     &RTP_TCP,
+    &TS,
+    &TS_RTP,
+    &TS_TCP,
 ];
 
 /// The entry of these parts.
@@ -174,5 +177,34 @@ pub(super) const RTP_TCP: Profile = Profile {
     name: "rtp+tcp",
     summary: "RTP over TCP, each packet behind its length (RFC 4571).",
     parts: Parts { queue: Queue::Direct, format: Format::Rtp, session: Session::Rfc4571, socket: SocketKind::Stream },
+    ..TCP
+};
+
+/// A transport stream.
+const fn transport_stream(session: Session, socket: SocketKind) -> Parts {
+    Parts { queue: Queue::Direct, format: Format::Ts, session, socket }
+}
+
+/// A transport stream over the socket of `udp-blocking`: FFmpeg and VLC wait for room too.
+pub(super) const TS: Profile = Profile {
+    name: "ts",
+    summary: "An MPEG transport stream over UDP, seven packets of 188 bytes per datagram; a send waits for room.",
+    parts: transport_stream(Session::None, SocketKind::Datagram(Overflow::Wait)),
+    ..UDP_BLOCKING
+};
+
+/// The same behind RTP's header.
+pub(super) const TS_RTP: Profile = Profile {
+    name: "ts+rtp",
+    summary: "An MPEG transport stream in RTP over UDP (RFC 2250, section 2); a send waits for room.",
+    parts: transport_stream(Session::Rtp, SocketKind::Datagram(Overflow::Wait)),
+    ..UDP_BLOCKING
+};
+
+/// The same packets over the socket of `tcp`.
+pub(super) const TS_TCP: Profile = Profile {
+    name: "ts+tcp",
+    summary: "An MPEG transport stream over TCP.",
+    parts: transport_stream(Session::None, SocketKind::Stream),
     ..TCP
 };

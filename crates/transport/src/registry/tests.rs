@@ -87,12 +87,37 @@ fn every_combination_that_makes_sense_has_a_name_and_the_settings_of_the_nearest
         ("rtp+tcp+keyframe", "As GStreamer's tcpserversink recover-policy=keyframe, over rtp+tcp.", "as tcp+keyframe"),
         ("rtp+tcp+obs", "As the RTMP output of OBS Studio, over rtp+tcp.", "as tcp+obs"),
     ];
-    assert_eq!(made, expected);
+    let (streams, others): (Vec<_>, Vec<_>) = made.into_iter().partition(|(name, ..)| name.starts_with("ts"));
+    assert_eq!(others, expected);
+    let streams: Vec<_> = streams.into_iter().map(|(name, _, reason)| (name, reason)).collect();
+    let queues = Queue::ALL.iter().filter(|queue| **queue != Queue::Direct);
+    let expected = ["ts", "ts+rtp", "ts+tcp"].into_iter().flat_map(|carrier| {
+        let reason = move |queue: Queue| match (carrier, queue) {
+            ("ts+tcp", queue) => format!("as tcp+{queue}"),
+            (_, Queue::Ifd) => "as udp+ifd".to_owned(),
+            (_, queue) if queue.is_rival() => format!("as {carrier}"),
+            _ => "as udp+dependency".to_owned(),
+        };
+        queues.clone().map(move |&queue| (format!("{carrier}+{queue}"), reason(queue)))
+    });
+    let sockets = ["ts", "ts+rtp"]
+        .into_iter()
+        .flat_map(|carrier| ["udp", "udp-whole"].map(|socket| (format!("{carrier}+{socket}"), format!("as {socket}"))));
+    let expected: Vec<_> = expected.chain(sockets).collect();
+    assert!(
+        streams.iter().map(|&(name, reason)| (name, reason)).eq(expected.iter().map(|(n, r)| (&n[..], &r[..]))),
+        "{streams:?}"
+    );
     for kind in TransportKind::ALL.into_iter().chain(TransportKind::combinations()) {
         assert_eq!(kind.name().parse(), Ok(kind));
         assert_eq!(TransportKind::of(kind.profile().parts), Ok(kind));
     }
-    for (other, name) in [("rtp+udp", "udp"), ("udp-blocking+ifd", "udp+ifd"), ("elementary-stream+tcp", "tcp")] {
+    for (other, name) in [
+        ("rtp+udp", "udp"),
+        ("udp-blocking+ifd", "udp+ifd"),
+        ("elementary-stream+tcp", "tcp"),
+        ("ts+udp-blocking", "ts"),
+    ] {
         assert_eq!(kind(other).name(), name);
     }
 }
@@ -102,16 +127,34 @@ fn what_makes_no_sense_is_refused_with_the_reason() {
     let refused = |name: &str| name.parse::<TransportKind>().unwrap_err().to_string();
     assert!(refused("udp-whole+ifd").contains("empties the frame queue at once"));
     assert!(refused("elementary-stream+udp").contains("which frame it is of"));
-    for name in ["tcp+udp", "ifd+tcp", "tcp+ifd+ifd", "tcp+", "+tcp", "", "rtp", "vtp"] {
+    assert!(refused("rtp+udp+rtp").contains("is not a transport"));
+    let of_parts = |format, session, socket| {
+        TransportKind::of(Parts { queue: Queue::Direct, format, session, socket }).unwrap_err()
+    };
+    assert!(of_parts(Format::Ts, Session::Rfc4571, SocketKind::Stream).contains("188 bytes"));
+    assert!(of_parts(Format::Ts, Session::Rtp, SocketKind::Stream).contains("in datagrams"));
+    assert!(of_parts(Format::Rtp, Session::Rtp, SocketKind::Stream).contains("of a transport stream"));
+    for name in ["ts+rtp+rtp", "ts+tcp+rtp", "tcp+udp", "ifd+tcp", "tcp+ifd+ifd", "tcp+", "+tcp", "", "rtp", "vtp"] {
         assert!(refused(name).contains("is not a transport; udp-blocking, udp, "), "{name}");
     }
 }
 
 #[test]
 fn packets_carry_what_has_a_payload_format_and_the_elementary_stream_everything() {
-    for (kind, &codec) in
-        TransportKind::ALL.into_iter().flat_map(|kind| Codec::ALL.iter().map(move |codec| (kind, codec)))
-    {
+    for kind in ["ts", "ts+rtp", "ts+tcp+dependency"].map(kind) {
+        for &codec in Codec::ALL {
+            let told = kind.check_codec(codec);
+            assert_eq!(told.is_err(), matches!(codec, Codec::Av1 | Codec::MotionJpeg), "{kind}: {told:?}");
+            if let Err(told) = told {
+                let carried = "MPEG video, MPEG-4 part 2, H.264 and H.265";
+                assert!(told.contains(carried) && told.contains(&format!("the movie is {codec}")), "{told}");
+            }
+        }
+        assert!(kind.check_packets(Codec::H264, PacketRule::Full).is_ok());
+        assert!(kind.check_packets(Codec::MpegVideo, PacketRule::Thesis).unwrap_err().contains("188 bytes"));
+    }
+    let others = TransportKind::ALL.into_iter().filter(|kind| kind.profile().parts.format != Format::Ts);
+    for (kind, &codec) in others.flat_map(|kind| Codec::ALL.iter().map(move |codec| (kind, codec))) {
         let has_format = matches!(codec, Codec::MpegVideo | Codec::H264 | Codec::H265);
         let outcome = kind.check_codec(codec);
         let carries_all = kind.profile().parts.format == Format::ElementaryStream;

@@ -1,49 +1,71 @@
-//! The receiving half of RTP packets over a byte stream.
+//! The receiving half of packets over a byte stream: of RTP, or of a transport stream.
 
 use std::collections::VecDeque;
 
 use framewire_units::Timestamp;
+use framewire_wire::mpeg_ts::Demultiplexer;
 use framewire_wire::rfc4571::PacketReader;
 use framewire_wire::rtp_payload::Depacketizer;
 
 use crate::datagram::DatagramReceiver;
 use crate::event::ReceiverEvent;
 
-/// Receives RTP packets that each stand behind their length (RFC 4571), and puts frames together.
+/// Receives RTP packets that each stand behind their length (RFC 4571), or a transport stream, and puts frames together.
 ///
 /// Contract: give it what the socket has with [`handle_bytes`](Self::handle_bytes), at the end
 /// [`handle_end`](Self::handle_end); drain [`poll_event`](Self::poll_event) after each. It has no timeouts. A `Read` event
 /// says how many bytes were read so far, length fields included.
 #[derive(Debug)]
 pub struct PacketStreamReceiver {
-    reader: PacketReader,
-    packets: DatagramReceiver,
+    packets: Packets,
     total: u64,
     events: VecDeque<ReceiverEvent>,
 }
 
+#[derive(Debug)]
+enum Packets {
+    Rtp(PacketReader, DatagramReceiver),
+    TransportStream(Box<Demultiplexer>),
+}
+
 impl PacketStreamReceiver {
-    /// A receiving half at the start of a stream.
+    /// A receiving half at the start of a stream of RTP packets.
     pub fn new(depacketizer: Depacketizer) -> Self {
-        let packets = DatagramReceiver::new(depacketizer);
-        Self { reader: PacketReader::default(), packets, total: 0, events: VecDeque::new() }
+        Self::of(Packets::Rtp(PacketReader::default(), DatagramReceiver::new(depacketizer)))
+    }
+
+    /// The same of a transport stream.
+    pub fn of_transport_stream(demultiplexer: Demultiplexer) -> Self {
+        Self::of(Packets::TransportStream(Box::new(demultiplexer)))
+    }
+
+    fn of(packets: Packets) -> Self {
+        Self { packets, total: 0, events: VecDeque::new() }
     }
 
     /// Takes the next bytes of the stream.
     pub fn handle_bytes(&mut self, now: Timestamp, bytes: &[u8]) {
         self.total += bytes.len() as u64;
         self.events.push_back(ReceiverEvent::Read { total: self.total, at: now });
-        self.reader.feed(bytes);
-        while let Some(packet) = self.reader.poll_packet() {
-            self.packets.handle_datagram(now, &packet);
+        match &mut self.packets {
+            Packets::Rtp(reader, packets) => {
+                reader.feed(bytes);
+                while let Some(packet) = reader.poll_packet() {
+                    packets.handle_datagram(now, &packet);
+                }
+            }
+            Packets::TransportStream(demultiplexer) => demultiplexer.handle_bytes(now, bytes),
         }
-        self.report();
+        self.report(now);
     }
 
     /// The stream has ended: what is still missing is given up.
     pub fn handle_end(&mut self, now: Timestamp) {
-        self.packets.handle_end(now);
-        self.report();
+        match &mut self.packets {
+            Packets::Rtp(_, packets) => packets.handle_end(now),
+            Packets::TransportStream(demultiplexer) => demultiplexer.finish(now),
+        }
+        self.report(now);
     }
 
     /// What happened, oldest first.
@@ -51,9 +73,26 @@ impl PacketStreamReceiver {
         self.events.pop_front()
     }
 
-    /// Frames, and packets that were refused. That a packet of the stream came says nothing beside the bytes read.
-    fn report(&mut self) {
-        let happened = std::iter::from_fn(|| self.packets.poll_event());
-        self.events.extend(happened.filter(|event| !matches!(event, ReceiverEvent::Datagram { .. })));
+    /// Frames, and what was refused. That a packet of the stream came says nothing beside the bytes read.
+    fn report(&mut self, now: Timestamp) {
+        match &mut self.packets {
+            Packets::Rtp(_, packets) => {
+                let happened = std::iter::from_fn(|| packets.poll_event());
+                self.events.extend(happened.filter(|event| !matches!(event, ReceiverEvent::Datagram { .. })));
+            }
+            Packets::TransportStream(demultiplexer) => {
+                while let Some(fault) = demultiplexer.poll_fault() {
+                    self.events.push_back(ReceiverEvent::Rejected { at: now, reason: fault.to_string() });
+                }
+                while let Some(unit) = demultiplexer.poll_unit() {
+                    self.events.push_back(ReceiverEvent::Frame {
+                        rtp_timestamp: unit.presentation.map(|presentation| presentation as u32),
+                        at: unit.last_arrival,
+                        complete: unit.complete,
+                        bytes: unit.bytes,
+                    });
+                }
+            }
+        }
     }
 }

@@ -4,11 +4,13 @@ use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
 use framewire_units::{DataSize, Timestamp};
+use framewire_wire::mpeg_ts;
 use framewire_wire::rfc4571::{LENGTH_FIELD, put_packet};
 use framewire_wire::rtp_payload::Packetizer;
 
 use crate::event::{SenderEvent, SenderPlace};
 use crate::frame::OutgoingFrame;
+use crate::packets::transport_packets;
 use crate::progress::WriteProgress;
 use crate::queue::{Discard, FrameQueue};
 use crate::rules;
@@ -44,6 +46,8 @@ enum StreamFormat {
     ElementaryStream,
     /// As RTP packets, each behind its length (RFC 4571).
     Packets(Box<Packetizer>),
+    /// As packets of a transport stream, one behind the other.
+    TransportStream(Box<mpeg_ts::Packetizer>),
 }
 
 /// The send buffer S: the frame that is being written.
@@ -86,6 +90,11 @@ impl StreamSender {
     /// The same whose frames are sent as RTP packets, each behind its length (RFC 4571).
     pub fn in_packets(self, packetizer: Packetizer) -> Self {
         Self { format: StreamFormat::Packets(Box::new(packetizer)), ..self }
+    }
+
+    /// The same whose frames are sent as a transport stream.
+    pub fn in_transport_stream(self, packetizer: mpeg_ts::Packetizer) -> Self {
+        Self { format: StreamFormat::TransportStream(Box::new(packetizer)), ..self }
     }
 
     /// The decision queue, for what waits in it.
@@ -220,6 +229,7 @@ impl StreamFormat {
     fn bytes(&mut self, frame: &OutgoingFrame) -> Option<Bytes> {
         match self {
             Self::ElementaryStream => Some(frame.bytes.clone()),
+            Self::TransportStream(packetizer) => transport_packets(packetizer, frame),
             Self::Packets(packetizer) => {
                 let packets = packetizer.packetize(&frame.bytes, frame.rtp_timestamp).ok()?;
                 let size = packets.iter().map(|packet| LENGTH_FIELD + packet.bytes.len()).sum();

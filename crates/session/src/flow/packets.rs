@@ -1,0 +1,114 @@
+//! How the movie goes in packets: RTP, or a transport stream with RTP or without.
+
+use framewire_media::access_unit::Codec;
+use framewire_transport::registry::{Format, Session, payload_format, stream_type};
+use framewire_transport::{Depacketizer, PacketStreamReceiver, Packetizer, StreamSender};
+use framewire_units::DataSize;
+use framewire_wire::mpeg_ts::{self, Demultiplexer, Program};
+use framewire_wire::rtp_payload::{self, Limits, PacketRule, PayloadFormat, StreamOrigin};
+
+use super::movie::MovieSetup;
+use super::{BuildError, CommonSetup};
+use crate::receiver::ReceivingHalf;
+
+/// First RTP sequence number. RFC 3550, 5.1 wants it random against known-plaintext attacks; nothing is encrypted
+/// here, and runs are to be repeatable.
+const INITIAL_SEQUENCE: u16 = 0;
+
+/// The packets of a flow, which both ends know.
+#[derive(Clone, Debug)]
+pub(super) enum MoviePackets {
+    /// Of the payload format that carries the movie in RTP.
+    Rtp { packetizer: rtp_payload::Packetizer, format: &'static PayloadFormat, origin: StreamOrigin },
+    /// Of a transport stream; with an origin in RTP.
+    TransportStream { packetizer: mpeg_ts::Packetizer, program: Program, origin: Option<StreamOrigin> },
+}
+
+impl MoviePackets {
+    /// Of this movie, cut by this rule; `ssrc` is its synchronisation source (RFC 3550, section 5.1). `None` where it goes
+    /// in no packets.
+    ///
+    /// # Errors
+    /// When the MTU leaves no room for packets, the rule makes no sense of the movie's codec, or packets do not carry it.
+    pub(super) fn new(
+        movie: &MovieSetup,
+        common: &CommonSetup,
+        rule: PacketRule,
+        ssrc: u32,
+    ) -> Result<Option<Self>, BuildError> {
+        movie.check_codec().map_err(|reason| common.refuse(reason))?;
+        let parts = movie.parts();
+        let mtu = DataSize::from_bytes(u64::from(common.settings.mtu));
+        let origin = StreamOrigin { ssrc, initial_sequence: INITIAL_SEQUENCE };
+        match parts.format {
+            Format::ElementaryStream => Ok(None),
+            Format::Rtp => {
+                let format =
+                    payload_format(movie.plan.codec()).expect("invariant: the transport carries the codec in RTP");
+                let packetizer = rtp_payload::Packetizer::new(format, rule, mtu, origin);
+                let packetizer = packetizer.map_err(|error| common.refuse(error))?;
+                Ok(Some(Self::Rtp { packetizer, format, origin }))
+            }
+            Format::Ts => {
+                let program = program(movie.plan.codec(), movie.plan.movie().index.sequence.mpeg2);
+                let origin = (parts.session == Session::Rtp).then_some(origin);
+                let packetizer = match parts.socket.overflow() {
+                    Some(_) => mpeg_ts::Packetizer::new(program.clone(), mtu, origin),
+                    None => mpeg_ts::Packetizer::continuous(program.clone()),
+                };
+                let packetizer = packetizer.map_err(|error| common.refuse(error))?;
+                Ok(Some(Self::TransportStream { packetizer, program, origin }))
+            }
+        }
+    }
+
+    /// Cuts frames into datagrams.
+    pub(super) fn packetizer(&self) -> Packetizer {
+        match self {
+            Self::Rtp { packetizer, .. } => packetizer.clone().into(),
+            Self::TransportStream { packetizer, .. } => packetizer.clone().into(),
+        }
+    }
+
+    /// Puts frames together from datagrams. The receiver knows the stream from its description (RFC 3550, 5.1: SSRC and
+    /// first sequence number are agreed out of band here, and so is the program), so that the loss of the very first packets
+    /// is seen.
+    pub(super) fn depacketizer(&self) -> Depacketizer {
+        let limits = Limits::default();
+        match self {
+            Self::Rtp { format, origin, .. } => rtp_payload::Depacketizer::new(format, Some(*origin), limits).into(),
+            Self::TransportStream { program, origin: None, .. } => {
+                mpeg_ts::Depacketizer::new(program.clone(), limits.largest_frame).into()
+            }
+            Self::TransportStream { program, origin, .. } => {
+                rtp_payload::Depacketizer::of_transport_stream(program.clone(), *origin, limits).into()
+            }
+        }
+    }
+
+    /// A sending half over a stream of bytes, whose frames go in packets.
+    pub(super) fn sender(&self, half: StreamSender) -> StreamSender {
+        match self {
+            Self::Rtp { packetizer, .. } => half.in_packets(packetizer.clone()),
+            Self::TransportStream { packetizer, .. } => half.in_transport_stream(packetizer.clone()),
+        }
+    }
+
+    /// The receiving half over a stream of bytes.
+    pub(super) fn receiver(&self) -> ReceivingHalf {
+        ReceivingHalf::Packets(match self {
+            Self::Rtp { format, origin, .. } => {
+                PacketStreamReceiver::new(rtp_payload::Depacketizer::new(format, Some(*origin), Limits::default()))
+            }
+            Self::TransportStream { program, .. } => PacketStreamReceiver::of_transport_stream(
+                Demultiplexer::of_program(program.clone(), Limits::default().largest_frame),
+            ),
+        })
+    }
+}
+
+fn program(codec: Codec, mpeg2: bool) -> Program {
+    Program::of_video(
+        stream_type(codec, mpeg2).expect("invariant: the transport carries the codec in a transport stream"),
+    )
+}

@@ -1,0 +1,127 @@
+//! How frames become packets and packets frames: RTP's payload formats, or a transport stream.
+
+use bytes::Bytes;
+use framewire_units::Timestamp;
+use framewire_wire::mpeg_ts;
+use framewire_wire::rtp_payload::{self, Arrival, Datagram, FrameError, ReceivedFrame, RejectReason};
+
+use crate::frame::OutgoingFrame;
+
+pub use framewire_wire::mpeg_ts::CLOCK_WRAP;
+
+/// What a datagram carries by which it is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DatagramNumber {
+    /// The sequence number of RTP (RFC 3550, section 5.1), which wraps after 16 bits.
+    Rtp(u16),
+    /// The clock reference of a transport stream, which wraps at [`CLOCK_WRAP`].
+    Clock(u64),
+}
+
+impl DatagramNumber {
+    /// That of a datagram of the movie.
+    pub fn of(datagram: &[u8]) -> Option<Self> {
+        match datagram {
+            [mpeg_ts::SYNC_BYTE, ..] => mpeg_ts::reference(datagram).map(Self::Clock),
+            [_, _, high, low, ..] => Some(Self::Rtp(u16::from_be_bytes([*high, *low]))),
+            _ => None,
+        }
+    }
+}
+
+/// What cuts frames into datagrams.
+#[derive(Clone, Debug)]
+pub enum Packetizer {
+    /// RTP, by the payload format of the movie's codec.
+    Rtp(Box<rtp_payload::Packetizer>),
+    /// A transport stream, with RTP or without.
+    TransportStream(Box<mpeg_ts::Packetizer>),
+}
+
+impl From<rtp_payload::Packetizer> for Packetizer {
+    fn from(packetizer: rtp_payload::Packetizer) -> Self {
+        Self::Rtp(Box::new(packetizer))
+    }
+}
+
+impl From<mpeg_ts::Packetizer> for Packetizer {
+    fn from(packetizer: mpeg_ts::Packetizer) -> Self {
+        Self::TransportStream(Box::new(packetizer))
+    }
+}
+
+impl Packetizer {
+    /// The datagrams of a frame.
+    pub(crate) fn packetize(&mut self, frame: &OutgoingFrame) -> Result<Vec<Datagram>, FrameError> {
+        match self {
+            Self::Rtp(packetizer) => packetizer.packetize(&frame.bytes, frame.rtp_timestamp),
+            Self::TransportStream(packetizer) => Ok(packetizer.packetize(&in_transport_stream(frame))?),
+        }
+    }
+}
+
+/// The packets of a frame as a piece of a stream of bytes.
+pub(crate) fn transport_packets(packetizer: &mut mpeg_ts::Packetizer, frame: &OutgoingFrame) -> Option<Bytes> {
+    packetizer.packets(&in_transport_stream(frame)).ok()
+}
+
+fn in_transport_stream(frame: &OutgoingFrame) -> mpeg_ts::Frame<'_> {
+    mpeg_ts::Frame {
+        bytes: &frame.bytes,
+        presentation: frame.rtp_timestamp,
+        decode: frame.decode_timestamp,
+        duration: frame.duration,
+        random_access: frame.dependencies.key.is_some(),
+    }
+}
+
+/// What puts frames together from datagrams.
+#[derive(Debug)]
+pub enum Depacketizer {
+    /// RTP, which may carry a transport stream.
+    Rtp(Box<rtp_payload::Depacketizer>),
+    /// A transport stream without RTP.
+    TransportStream(Box<mpeg_ts::Depacketizer>),
+}
+
+impl From<rtp_payload::Depacketizer> for Depacketizer {
+    fn from(depacketizer: rtp_payload::Depacketizer) -> Self {
+        Self::Rtp(Box::new(depacketizer))
+    }
+}
+
+impl From<mpeg_ts::Depacketizer> for Depacketizer {
+    fn from(depacketizer: mpeg_ts::Depacketizer) -> Self {
+        Self::TransportStream(Box::new(depacketizer))
+    }
+}
+
+impl Depacketizer {
+    pub(crate) fn handle_datagram(&mut self, now: Timestamp, datagram: &[u8]) -> Result<(), RejectReason> {
+        match self {
+            Self::Rtp(depacketizer) => depacketizer.handle_datagram(now, datagram),
+            Self::TransportStream(depacketizer) => depacketizer.handle_datagram(now, datagram),
+        }
+    }
+
+    pub(crate) fn flush(&mut self) {
+        match self {
+            Self::Rtp(depacketizer) => depacketizer.flush(),
+            Self::TransportStream(depacketizer) => depacketizer.flush(),
+        }
+    }
+
+    pub(crate) fn poll_arrival(&mut self) -> Option<Arrival> {
+        match self {
+            Self::Rtp(depacketizer) => depacketizer.poll_arrival(),
+            Self::TransportStream(depacketizer) => depacketizer.poll_arrival(),
+        }
+    }
+
+    pub(crate) fn poll_frame(&mut self) -> Option<ReceivedFrame> {
+        match self {
+            Self::Rtp(depacketizer) => depacketizer.poll_frame(),
+            Self::TransportStream(depacketizer) => depacketizer.poll_frame(),
+        }
+    }
+}
