@@ -1,9 +1,6 @@
 //! How fast access units become datagrams and datagrams access units: one second of a 6 Mbit/s movie per iteration.
 //! 25 frames in an iteration; throughput is in bytes of the elementary stream.
 
-#[path = "../../crates/wire/tests/support/mod.rs"]
-mod support;
-
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use framewire_units::{DataSize, Timestamp};
 use framewire_wire::rtp_payload::{Depacketizer, Limits, PacketRule, Packetizer, StreamOrigin, mpeg_video};
