@@ -17,6 +17,7 @@ const INITIAL_SEQUENCE: u16 = 0;
 
 /// The packets of a flow, which both ends know.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "one per flow, never moved in a hot path")]
 pub(super) enum MoviePackets {
     /// Of the payload format that carries the movie in RTP.
     Rtp { packetizer: rtp_payload::Packetizer, format: &'static PayloadFormat, origin: StreamOrigin },
