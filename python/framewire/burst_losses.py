@@ -51,9 +51,9 @@ def notes(scenario: Mapping[str, Any], frames: pl.DataFrame) -> list[str]:
         .collect()
     )  # fmt: skip
     return [
-        f"of {total:,} frames of {flow} {gone:,} were lost, {full:,} of them {TO_A_FULL_QUEUE}: without spread, all "
-        "packets of a frame leave in one burst, and a large frame may not fit into the queue; "
-        f"--set 'flow.{flow}.spread=\"frame-interval\"' sends them over the time of the frame"
+        f"of {total:,} frames of {flow} {gone:,} were lost, {full:,} of them {TO_A_FULL_QUEUE}: the movie needs more "
+        "than the link carries, or a large frame, of which all packets leave in one burst, does not fit into the "
+        f"queue; there --set 'flow.{flow}.spread=\"frame-interval\"' helps, which sends them over the time of the frame"
         for flow, total, gone, full in counts.iter_rows()
     ]
 

@@ -144,6 +144,9 @@ def check_takes_files(place: str | os.PathLike[str]) -> None:
     For the beginning of what takes long: that it could not be written would be found at the end.
     """
     whole = Path(place).absolute()
+    for link in (whole, *whole.parents):
+        if link.is_symlink() and not link.exists():
+            raise InputError(f"{place}: cannot be made: {link} is a symbolic link that leads nowhere")
     nearest = whole if whole.is_dir() else next((parent for parent in whole.parents if parent.exists()), None)
     try:
         with tempfile.TemporaryFile(dir=nearest):

@@ -86,7 +86,8 @@ class Bars(Silence):
             case "progress":
                 self._advance(event)
             case "stopping":
-                self._console.print("Stopping; what was streamed is kept. Ctrl-C again stops that, too.")
+                kept = "what was streamed is kept" if self._tasks else "nothing was streamed yet"
+                self._console.print(f"Stopping; {kept}. Ctrl-C again stops that, too.")
 
     def _advance(self, event: Event) -> None:
         task = self._tasks.get(str(event.get("flow")))
@@ -138,7 +139,7 @@ class Lines(Silence):
             case "progress":
                 self._advance(event)
             case "stopping":
-                self._print("stopping; what was streamed is kept")
+                self._print(f"stopping; {'what was streamed is kept' if self._flows else 'nothing was streamed yet'}")
 
     def _advance(self, event: Event) -> None:
         flow, (sent, what) = str(event.get("flow")), _sent(event)

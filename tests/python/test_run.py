@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import framewire
-from framewire import InputError, MachineError, RunError, emulator
+from framewire import InputError, MachineError, RunError, emulator, files
 from framewire.run_handle import Event
 
 pytestmark = pytest.mark.usefixtures("fake_emulator")
@@ -199,6 +199,14 @@ def is_alive(pid: int) -> bool:
             return False
         time.sleep(0.05)
     return True
+
+
+@pytest.mark.parametrize("leads", ["nowhere", "loop"])
+@pytest.mark.parametrize("below", ["", "run"])
+def test_a_symbolic_link_that_leads_nowhere_is_refused_as_a_place(tmp_path: Path, leads: str, below: str) -> None:
+    (tmp_path / "loop").symlink_to(leads)
+    with pytest.raises(InputError, match="loop is a symbolic link that leads nowhere"):
+        files.check_takes_files(tmp_path / "loop" / below)
 
 
 @pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs a directory that takes no files of anybody")

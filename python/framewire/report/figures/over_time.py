@@ -74,7 +74,8 @@ def throughput(run: ReportRun, name: str, title: str, hint: str, series: plot_da
         traces = [*room, *traces]
         hint = f"{hint} {said}"
         if room:
-            layout["yaxis"] |= {"range": [0, HEADROOM * min(max(room[0]["y"]), MOST_ROOM * highest / 1e6)]}
+            shown = max(highest / 1e6, min(max(room[0]["y"]), MOST_ROOM * highest / 1e6))
+            layout["yaxis"] |= {"range": [0, HEADROOM * shown]}
     if bitrate:
         layout["shapes"] = layout["shapes"] + [
             {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": bitrate / 1e6, "y1": bitrate / 1e6,
