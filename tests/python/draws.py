@@ -22,13 +22,27 @@ import framewire
 from framewire import _native
 from framewire.confidence import student_t
 
-__all__ = ["ARRIVALS", "CONFIDENCE", "SEEDS", "Band", "Draws", "Row", "draw", "over_the_same_frames", "rows_of"]
+__all__ = [
+    "ARRIVALS",
+    "CONFIDENCE",
+    "SEEDS",
+    "Band",
+    "Draws",
+    "Row",
+    "draw",
+    "ends_elsewhere",
+    "over_the_same_frames",
+    "rows_of",
+]
 
 Row = dict[str, Any]
 """The summary of a flow, by column, and its `ARRIVALS`."""
 
 ARRIVALS = "arrivals"
 """When each frame that arrived whole did, in ns, by its number."""
+
+NEAR = 2
+"""Frames: as many as may be between two that a queue of the sender's keeps."""
 
 SEEDS = range(1, 33)
 """The spread itself is known to 13 % then (1 / sqrt(2 * 31)), which Student's distribution takes into account."""
@@ -90,6 +104,17 @@ def over_the_same_frames(row: Row, draws: Draws) -> tuple[Row, Draws]:
         return one | {"duration_s": (one[ARRIVALS][max(common)] - one[ARRIVALS][min(common)]) / 1e9}
 
     return between(row), Draws([{flow: between(other)} for other in others])
+
+
+def ends_elsewhere(row: Row, draws: Draws) -> list[str]:
+    """Whether the first or the last frame that arrived is none that is the first or the last of a draw, give or take
+    `NEAR`: what is lacking there does not show in `over_the_same_frames`."""
+    found = []
+    for what, end in (("first", min), ("last", max)):
+        there = [end(rows[row["flow"]][ARRIVALS]) for rows in draws.rows]
+        if not min(there) - NEAR <= end(row[ARRIVALS]) <= max(there) + NEAR:
+            found.append(f"the {what} frame is {end(row[ARRIVALS])}: {min(there)} to {max(there)} is expected")
+    return found
 
 
 def draw(

@@ -12,7 +12,7 @@ from pathlib import Path
 import calm
 import polars as pl
 import pytest
-from draws import SEEDS, Draws, Row, draw, over_the_same_frames, rows_of
+from draws import SEEDS, Draws, Row, draw, ends_elsewhere, over_the_same_frames, rows_of
 from test_emulated import capable
 
 import framewire
@@ -62,8 +62,8 @@ def allowance(column: str, mean: Row, late: Late) -> float:
 
 def misses(row: Row, draws: Draws, columns: tuple[str, ...], late: Late = NEVER_LATE) -> list[str]:
     """What of a flow lies where no draw of it does, to either side."""
+    found = ends_elsewhere(row, draws)
     row, draws = over_the_same_frames(row, draws)
-    found = []
     for column in columns:
         band = draws.band(row["flow"], column)
         reach = band.reach + allowance(column, draws.rows[0][row["flow"]], late)

@@ -384,6 +384,9 @@ pub struct FlowLog {
     pub datagrams_sent: Spool<DatagramSent>,
     /// Datagrams received, in order of arrival; empty on a byte stream.
     pub datagrams_received: Spool<DatagramReceived>,
+    /// Sequence numbers of the last datagrams of frames that the receiver discarded because it could not tell whether their
+    /// first was missing, in ascending order.
+    pub discarded: Spool<u64>,
     /// Reads of the byte stream, in order; empty on datagrams.
     pub stream_reads: Spool<StreamRead>,
     /// What a bulk flow carried; `None` for others.

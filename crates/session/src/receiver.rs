@@ -41,6 +41,8 @@ pub struct ReceiverLog {
     pub complete_frames: u32,
     /// Frames of which something arrived, and something was missing.
     pub incomplete_frames: u32,
+    /// Of frames that were discarded though all of them may have come, the sequence numbers of their last packets, in order.
+    pub discarded: Spool<u64>,
     /// Inputs that were not of this flow or not well formed.
     pub rejected: u64,
     /// The first few reasons.
@@ -50,7 +52,8 @@ pub struct ReceiverLog {
 impl ReceiverLog {
     /// An empty log.
     pub(crate) fn new(recording: &FlowRecording) -> Self {
-        Self { datagrams: recording.list(), reads: recording.list(), ..Self::default() }
+        let (datagrams, reads, discarded) = (recording.list(), recording.list(), recording.list());
+        Self { datagrams, reads, discarded, ..Self::default() }
     }
 }
 
@@ -211,7 +214,10 @@ impl ReceiverSession {
             }
             ReceiverEvent::Read { total, at } => log.reads.push(StreamRead { total, at }),
             ReceiverEvent::Frame { complete: true, bytes, .. } => self.reception.handle_frame(bytes),
-            ReceiverEvent::Frame { complete: false, .. } => self.reception.handle_lost(1),
+            ReceiverEvent::Frame { complete: false, discarded, .. } => {
+                log.discarded.extend(discarded);
+                self.reception.handle_lost(1);
+            }
             ReceiverEvent::Rejected { reason, .. } => {
                 log.rejected += 1;
                 if log.rejections.len() < KEPT_REJECTIONS {

@@ -114,6 +114,9 @@ pub enum ReceiverEvent {
         at: Timestamp,
         /// False when a packet of it is missing: the receiver discards it.
         complete: bool,
+        /// Of a frame that was discarded though all of it may have come: the sequence number of its last packet. Packets
+        /// before its first one are missing, and nothing shows whether they were its own.
+        discarded: Option<u64>,
         /// The frame as received; empty when not complete.
         bytes: Bytes,
     },

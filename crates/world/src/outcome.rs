@@ -20,6 +20,7 @@ pub fn flow_log(setup: &FlowSetup, flow: &mut FlowOutcome, packets: FlowPackets)
         frame_events: take(&mut flow.sent.frame_events),
         datagrams_sent: take(&mut flow.sent.datagrams),
         datagrams_received: take(&mut flow.received.datagrams),
+        discarded: take(&mut flow.received.discarded),
         stream_reads: take(&mut flow.received.reads),
         found: take(&mut flow.received.found),
         packets: packets.records,

@@ -31,6 +31,8 @@ pub(crate) struct Crossing {
     pub sent: bool,
     pub arrival: Option<Arrival>,
     pub verdict: Option<Verdict>,
+    /// It was the last of a frame that the receiver discarded.
+    pub discarded: bool,
 }
 
 /// That a datagram arrived: for the first time, and of an arrival that was kept where there is one.
@@ -58,7 +60,8 @@ impl<'a> Datagrams<'a> {
         move |frame, facts, sender| {
             let datagrams = frames.of(frame.into()).unwrap_or_default();
             let mut transfer = transfer(facts, &datagrams);
-            let whole = sender.last_byte.is_some() && !datagrams.is_empty() && parts(&datagrams).all(keeps);
+            let came = sender.last_byte.is_some() && !datagrams.is_empty() && parts(&datagrams).all(keeps);
+            let whole = came && !datagrams.iter().any(|datagram| datagram.discarded);
             if whole {
                 transfer.bytes_received = u64::from(facts.size);
                 transfer.bytes_sent = u64::from(facts.size);
@@ -81,6 +84,9 @@ impl<'a> Datagrams<'a> {
                 .first()
                 .cloned()
                 .unwrap_or_else(|| RootCause::new(Place::SenderSocket, "no room in the socket")),
+            None if datagrams.iter().any(|datagram| datagram.discarded) => {
+                RootCause::new(Place::ReceiverPipeline, BEGINNING_OPEN)
+            }
             None => {
                 let ended = || RootCause::new(Place::SenderPipeline, end_of_run(&self.log.status));
                 sender.discards.first().cloned().unwrap_or_else(ended)
@@ -92,6 +98,10 @@ impl<'a> Datagrams<'a> {
 /// Why a frame is lost of which every part came: the receiver had stopped waiting for one of them.
 const GIVEN_UP: &str = "came after its frame was given up";
 
+/// Why a frame is lost of which every part came, and was there in time: packets before it were lost, and a receiver cannot
+/// tell that none of them was its first.
+const BEGINNING_OPEN: &str = "behind a loss, its beginning not certain";
+
 /// Every datagram with a part of a frame, by frame, part and sequence number: copies of a part stand together.
 fn crossings(
     log: &FlowLog,
@@ -101,13 +111,15 @@ fn crossings(
     let sent = log.datagrams_sent.iter().map(|datagram| datagram.into_owned());
     let sent = Sorter::of(log.frames.beside(), |datagram: &DatagramSent| datagram.sequence, sent);
     let (mut arrivals, mut verdicts) = (Lookup::new(arrivals), Lookup::new(verdicts.iter()));
+    let mut discarded = Lookup::new(log.discarded.iter().map(|sequence| (sequence.into_owned(), ())));
     let frames = log.frames.len();
     let crossings = sent.iter().filter_map(|datagram| {
         let frame = datagram.frame.filter(|&frame| (frame as usize) < frames)?;
         let DatagramSent { sequence, part, sent, .. } = datagram;
         let bytes = datagram.size.saturating_sub(datagram.headers.into());
         let (arrival, verdict) = (arrivals.of(sequence), verdicts.of(sequence));
-        Some(Crossing { frame, part, sequence, bytes, sent, arrival, verdict })
+        let discarded = discarded.of(sequence).is_some();
+        Some(Crossing { frame, part, sequence, bytes, sent, arrival, verdict, discarded })
     });
     Sorter::of(log.frames.beside(), |one: &Crossing| (one.frame, one.part, one.sequence), crossings)
 }

@@ -308,7 +308,7 @@ records! {
     DatagramSent { sequence, frame, part, size, headers, at, sent }
     DatagramReceived { sequence, size, at, kept }
     StreamRead { total, at }
-    Crossing { frame, part, sequence, bytes, sent, arrival, verdict }
+    Crossing { frame, part, sequence, bytes, sent, arrival, verdict, discarded }
     Arrival { at, kept }
     InOrder { arrival, frame, relative, latency, place, group_time }
     Delay { frame, latency, jitter }

@@ -59,7 +59,8 @@ impl DatagramReceiver {
         while let Some(frame) = self.depacketizer.poll_frame() {
             let ReceivedFrame { rtp_timestamp, complete, bytes, last_arrival: at, .. } = frame;
             let rtp_timestamp = Some(rtp_timestamp);
-            self.events.push_back(ReceiverEvent::Frame { rtp_timestamp, at, complete, bytes });
+            let discarded = frame.is_beginning_open.then(|| *frame.sequences.end());
+            self.events.push_back(ReceiverEvent::Frame { rtp_timestamp, at, complete, discarded, bytes });
         }
     }
 }

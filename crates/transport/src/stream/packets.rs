@@ -89,6 +89,7 @@ impl PacketStreamReceiver {
                         rtp_timestamp: unit.presentation.map(|presentation| presentation as u32),
                         at: unit.last_arrival,
                         complete: unit.complete,
+                        discarded: None,
                         bytes: unit.bytes,
                     });
                 }

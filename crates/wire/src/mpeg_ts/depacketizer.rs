@@ -60,6 +60,7 @@ impl Frames {
                 bytes: unit.bytes,
                 sequences: first..=sequence,
                 missing: None,
+                is_beginning_open: false,
                 first_arrival: unit.first_arrival,
                 last_arrival: unit.last_arrival,
             });

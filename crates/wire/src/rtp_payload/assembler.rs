@@ -23,6 +23,9 @@ pub struct ReceivedFrame {
     /// belong, to this frame; packets in between may have arrived. A frame can be incomplete without: when its end
     /// was never seen, when the stream was joined in its middle, or when it was too large.
     pub missing: Option<RangeInclusive<u64>>,
+    /// True of a frame that would be whole if it began with the first packet of it that arrived, which packets missing
+    /// before it leave open, and its bytes do not show.
+    pub is_beginning_open: bool,
     /// When the first of its packets to arrive did.
     pub first_arrival: Timestamp,
     /// When the last of its packets to arrive did.
@@ -188,6 +191,7 @@ impl Assembler {
         let has_start =
             frame.start == Start::Known || (frame.start == Start::AfterLoss && self.joiner.has_beginning(&self.bytes));
         let complete = is_whole && has_start;
+        let is_beginning_open = is_whole && !has_start && frame.start == Start::AfterLoss;
         let missing_before = if has_start { None } else { frame.missing_before };
         Some(ReceivedFrame {
             rtp_timestamp: frame.timestamp,
@@ -195,6 +199,7 @@ impl Assembler {
             bytes: if complete { self.bytes.split().freeze() } else { Bytes::new() },
             sequences: frame.sequences,
             missing: span(missing_before, frame.missing),
+            is_beginning_open,
             first_arrival: frame.first_arrival,
             last_arrival: frame.last_arrival,
         })

@@ -415,3 +415,18 @@ fn what_comes_when_its_frame_was_given_up_makes_no_frame_whole() {
     let counts = |row: usize| (ledger.rows[row].packets_lost, ledger.rows[row].bytes_received);
     assert_eq!([counts(0), counts(1), counts(2)], [(Some(0), 1200), (Some(1), 1200), (Some(0), 1200)], "they came");
 }
+
+/// Where packets were lost before a frame, its receiver may not be able to tell that it has all of it.
+#[test]
+fn a_frame_that_the_receiver_discards_is_lost_though_all_of_it_came() {
+    let mut flow = DatagramFlow::new(movie(&[1200; 3]));
+    (0..3).for_each(|frame| flow.send(frame, &[]));
+    let mut log = flow.log;
+    log.frames.in_memory().iter_mut().for_each(|frame| frame.references.clear());
+    log.discarded.push(5);
+    let ledger = Ledger::build(&log, LIVE);
+    let receiver = Place::ReceiverPipeline;
+    assert_eq!([ledger.rows[0].fate, ledger.rows[2].fate], [Fate::Shown; 2]);
+    assert_lost(&ledger.rows[1], receiver, "behind a loss, its beginning not certain", receiver);
+    assert_eq!((ledger.rows[1].packets_lost, ledger.rows[1].bytes_received), (Some(0), 1200), "all of it came");
+}

@@ -13,6 +13,9 @@ use super::{Class, NalCodec, Role};
 /// the class began with a slice and others with something before it, a frame that begins with a slice does not show
 /// whether that is missing.
 ///
+/// The first key picture of a stream has parameter sets before it whatever the sender's habit is: it is what key pictures
+/// begin with only until the next one came.
+///
 /// Two fields may be one access unit, of which each begins as a frame does: the frame has to hold both, unless the sender
 /// was seen to send frames of one picture and none of two.
 ///
@@ -35,6 +38,8 @@ struct Habit {
     first: u64,
     /// What stood before the first slice more than once.
     repeated: u64,
+    /// It is that of one frame.
+    is_of_one: bool,
 }
 
 /// How a frame begins.
@@ -65,6 +70,10 @@ impl<C: NalCodec> Beginnings<C> {
             self.pairs = Some(is_pair || self.pairs == Some(true));
         }
         let habit = self.habit_mut(beginning.class);
+        if habit.is_of_one && beginning.class == Class::KeyPicture {
+            *habit = Habit::default();
+        }
+        habit.is_of_one = habit.first == 0;
         habit.first |= beginning.first;
         habit.repeated |= beginning.repeated;
     }

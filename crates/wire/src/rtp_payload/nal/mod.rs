@@ -4,7 +4,8 @@
 //! # What is kept
 //! The packets carry NAL units and no start codes. What comes out is the access unit with start codes as annex B of either
 //! standard demands them (B.1.2 of H.264, B.2.2 of H.265): of four bytes (with `zero_byte`) before the first NAL unit and
-//! before parameter sets, of three bytes before all others. Further zero bytes before start codes and at the end are not
+//! before parameter sets, of three bytes before all others (also before the second field of a frame, which annex B wants to
+//! have four). Further zero bytes before start codes and at the end are not
 //! kept. So an access unit comes out to the byte where it was written with no more zero bytes than that, as x264, x265 and
 //! FFmpeg do; any other with the same NAL units.
 //!
