@@ -308,5 +308,5 @@ def test_other_codecs_meet_the_rate_with_the_types_that_are_promised(codec: str,
 
 
 def test_a_codec_without_an_encoder_here_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match='"vp9": mpeg2, h264'):
+    with pytest.raises(InputError, match='"vp9" is not allowed; allowed is one of mpeg2, h264'):
         movie.make(1_000_000, 1.0, cache_dir=tmp_path, codec="vp9")

@@ -24,7 +24,7 @@ TRANSPORT_COLOURS: dict[str, str] = {
     "tcp+keyframe": "#6F7FB5",
     "tcp+obs": "#B58A6F",
     "rtp+tcp": "#117733",
-    "ts": "#882255",
+    "ts": "#B2182B",
     "ts+rtp": "#6B5B95",
     "ts+tcp": "#2F8F9D",
     "vtp": "#1F5FA8",
