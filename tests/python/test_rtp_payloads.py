@@ -10,6 +10,7 @@ import pytest
 from test_emulated import capable
 
 import framewire
+from framewire import report
 
 SECONDS = 6
 ENCODERS = {
@@ -90,6 +91,23 @@ def test_it_does_so_over_the_kernels_sockets(codec: str, films: dict[str, Path],
     text = f'name = "test"\n[movie]\nsource = "{films[codec]}"\n{LOSSY}{STALL}[[flow]]\ntransport = "udp"\n'
     frames = check(films[codec], framewire.run(text, out=tmp_path / "run", world="emulated"))
     assert 0 < frames.filter(fate="lost").height < len(frames) / 3
+
+
+@pytest.mark.parametrize("codec", ENCODERS)
+def test_a_report_scores_what_came_with_other_start_codes(codec: str, films: dict[str, Path], tmp_path: Path) -> None:
+    """RTP carries none, and those of the movie are all of four bytes."""
+    code = films[codec].read_bytes().replace(b"\0\0\0\1", b"\0\0\1").replace(b"\0\0\1", b"\0\0\0\1")
+    film = tmp_path / f"film.{codec}"
+    film.write_bytes(code)
+    flows = "".join(f"[[flow]]\ntransport = '{transport}'\n" for transport in ("udp", "tcp"))
+    run = framewire.run(f"[movie]\nsource = '{film}'\n{LOSSY}{flows}", out=tmp_path / "run", world="simulated")
+    received = {name: (run.directory / "received" / f"{name}.{codec}").stat().st_size for name in ("udp", "tcp")}
+    assert received["udp"] < run.frames.filter(flow="udp", complete=True)["size"].sum() < received["tcp"]
+    report.write(run.directory)
+    scores = pl.read_parquet(run.directory / "psnr.parquet").filter(flow="udp")
+    own = run.frames.filter(flow="udp", fate="shown").height
+    assert (scores["mse"] == 0).sum() == own > 0, "what is shown is the movie's own picture"
+    assert scores.height == 25 * SECONDS
 
 
 def test_the_packet_table_says_what_of_a_packet_is_not_of_the_frame(films: dict[str, Path], tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from framewire.report.cut_stream import H264, CutStream, starts_of
 
-__all__ = ["NalFacts", "nal_facts"]
+__all__ = ["NalFacts", "nal_facts", "unpacked_size"]
 
 START = b"\x00\x00\x01"
 HEAD = 4096
@@ -53,6 +53,26 @@ def nal_facts(stream: CutStream, frames: Sequence[int]) -> NalFacts | None:
             return None
     top = max(layers.values())
     return NalFacts(frozenset(begins), frozenset(frame for frame in free if layers[frame] == top))
+
+
+def unpacked_size(stream: CutStream, frame: int) -> int:
+    """Bytes of a frame as they come out of RTP packets, which carry NAL units and no start codes.
+
+    Start codes are then of four bytes before the first unit and before parameter sets, of three before all others
+    (docs/transports.md, *RTP payloads*).
+    """
+    kind = _H264() if stream.coding is H264 else _H265()
+    with stream.path.open("rb") as source:
+        at, size = stream.places[frame]
+        source.seek(at)
+        code = source.read(size)
+    starts = [*starts_of(code)]
+    total = 0
+    for start, behind in zip(starts, [*starts[1:], len(code)], strict=True):
+        unit = code[start + 3 : behind].rstrip(b"\x00")  # no unit ends so (7.4.1 of H.264, 7.4.2.1 of H.265)
+        if unit:
+            total += len(unit) + (4 if total == 0 or unit.startswith(kind.parameter_sets) else 3)
+    return total
 
 
 class _H264:

@@ -19,8 +19,9 @@ from framewire import _native, content
 from framewire.errors import InputError
 from framewire.playout import Display, play
 from framewire.report.context import Context, context_of
-from framewire.report.cut_stream import CODINGS, CutStream, StreamError, coding_of, cut
+from framewire.report.cut_stream import CODINGS, H264, H265, CutStream, StreamError, coding_of, cut
 from framewire.report.data import Flow, ReportRun
+from framewire.report.nal_units import unpacked_size
 
 ELEMENTARY_STREAMS = ("m2v", "m4v", "h264", "h265", "obu")
 """Endings of received movies (docs/results.md)."""
@@ -128,10 +129,23 @@ def received(run: ReportRun, flow: Flow, original: Original) -> Received:
         except InputError as error:
             raise StreamError(str(error)) from None
     coding = original.stream.coding
-    stream = CutStream(path, {}, coding) if complete.is_empty() else cut(path, complete, coding, whole_file=True)
+    stream = CutStream(path, {}, coding) if complete.is_empty() else _cut_received(path, complete, original.stream)
     decodable = complete.filter(pl.col("decodable"))
     played = play(ledger, run.player(flow))
     return Received(flow, stream, played, decodable["frame"].to_list(), decodable["display"].sort().to_list())
+
+
+def _cut_received(path: Path, complete: pl.DataFrame, sent: CutStream) -> CutStream:
+    """The frames of a received movie, also where they came with other start codes than they have in the movie."""
+    try:
+        return cut(path, complete, sent.coding, whole_file=True)
+    except StreamError as error:
+        if sent.coding not in (H264, H265):
+            raise
+        sizes = [unpacked_size(sent, frame) for frame in complete["frame"]]
+        if not path.is_file() or sum(sizes) != path.stat().st_size or sizes == complete["size"].to_list():
+            raise error from None
+        return cut(path, complete.with_columns(size=pl.Series(sizes)), sent.coding, whole_file=True)
 
 
 def _movie(run: ReportRun, flows: list[Flow]) -> Original:
