@@ -218,7 +218,11 @@ def too_narrow(flows: Sequence[Metrics], bitrate_bps: float | None, link_bps: fl
         "The movie needs {:.1f} Mbit/s, and the most that any transport brought is {:.1f} ({}), counted in packets; "
         "the throughput of the table is that of whole frames: {}."
     )
-    why = "something has to give"
+    behind_s = 60 * (bitrate_bps / carried[0] - 1)
+    why = (
+        f"something has to give, a player that waits falls behind by some {behind_s:.0f} s in each minute, and encoded "
+        f"for less than {carried[0] / 1e6:.1f} Mbit/s nothing would"
+    )
     if link_bps is not None and link_bps > bitrate_bps:
         why = f"the link has {link_bps / 1e6:.1f} at the least, so it is not its rate that is in the way"
     return [text.format(bitrate_bps / 1e6, carried[0] / 1e6, carried[1], why)]
