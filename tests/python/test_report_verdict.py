@@ -418,6 +418,8 @@ def test_a_queue_that_never_had_to_drop_is_said_to_be_idle() -> None:
     both = said(idle, flow("other", transport="udp+leaky", **none), plain)
     assert "The frame queues of idle and other never had to drop a frame." in both
     assert "The frame queue of idle never had to drop a frame." in said(idle), "alone too"
+    remote = flow("remote", transport="udp+dependency", by_place={"intermediate-queue": 100})
+    assert "never had to drop a frame: a sender of datagrams cannot see the queue in the network" in said(remote, plain)
 
 
 def test_nothing_is_chosen_where_the_machine_cut_flows_off() -> None:

@@ -96,6 +96,8 @@ def idle_queues(flows: Sequence[Metrics]) -> list[Markup]:
     idle = [one for one in flows if one.never_dropped]
     if not idle:
         return []
-    if len(idle) == 1:
-        return [Markup("The frame queue of {} never had to drop a frame.").format(names(idle))]
-    return [Markup("The frame queues of {} never had to drop a frame.").format(names(idle))]
+    queues = "queue" if len(idle) == 1 else "queues"
+    text = f"The frame {queues} of {{}} never had to drop a frame"
+    if any(one.by_place.get("intermediate-queue") for one in idle):
+        text += ": a sender of datagrams cannot see the queue in the network in which frames were lost"
+    return [Markup(text + ".").format(names(idle))]
