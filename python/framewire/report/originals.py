@@ -78,7 +78,7 @@ class Pictures:
         return originals(self._run)
 
     def check(self) -> None:
-        """Finds everything at once, beside each other: most of the time goes into checksums. Whoever asks while it goes
+        """Looks at all received movies, several at a time: most of the time goes into checksums. Whoever asks while it goes
         on waits for it."""
         sent, _ = self.originals
         with self._checking, ThreadPoolExecutor(CHECKS) as pool:
