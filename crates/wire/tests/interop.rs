@@ -11,11 +11,12 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
-use framewire_units::{DataSize, Timestamp};
-use framewire_wire::rtp_payload::{Depacketizer, Limits, PacketRule, Packetizer, StreamOrigin, mpeg_video};
+use framewire_units::DataSize;
+use framewire_wire::rtp_payload::{PacketRule, Packetizer, StreamOrigin, mpeg_video};
 use support::programs::{
     Running, Scratch, are_there, free_port_pair, receive_until_end, send_paced, size, wait_until, wait_until_bound,
 };
+use support::receiving::frames_of;
 
 const SSRC: u32 = 0xFEED_BEEF;
 
@@ -58,14 +59,7 @@ pub(crate) fn assert_same(received: &[u8], sent: &[u8], what: &str) {
 
 /// What the receiver makes of the datagrams, which must be nothing but whole frames.
 fn depacketize(datagrams: &[Vec<u8>]) -> Vec<Vec<u8>> {
-    let mut receiver = Depacketizer::new(&mpeg_video::FORMAT, None, Limits::default());
-    let mut frames = Vec::new();
-    for datagram in datagrams {
-        receiver.handle_datagram(Timestamp::ZERO, datagram).unwrap();
-        frames.extend(receiver.poll_frame());
-    }
-    receiver.flush();
-    frames.extend(receiver.poll_frame());
+    let frames = frames_of(&mpeg_video::FORMAT, datagrams);
     // The first frame of a stream of unknown origin starts with a sequence header: that is its beginning.
     let incomplete = frames.iter().filter(|frame| !frame.complete).count();
     assert_eq!(incomplete, 0, "of {} frames, with {} datagrams", frames.len(), datagrams.len());

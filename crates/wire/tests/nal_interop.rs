@@ -12,13 +12,14 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::PoisonError;
 
-use framewire_units::{DataSize, Timestamp};
-use framewire_wire::rtp_payload::{Depacketizer, Limits, PacketRule, Packetizer, StreamOrigin};
+use framewire_units::DataSize;
+use framewire_wire::rtp_payload::{PacketRule, Packetizer, StreamOrigin};
 use framewire_wire::sdp;
 use support::nal::{Codec, access_units, split, with_start_codes};
 use support::programs::{
     Running, Scratch, are_there, free_port_pair, receive_until_end, send_paced, size, wait_until, wait_until_bound,
 };
+use support::receiving::frames_of;
 
 const CODECS: [Codec; 2] = [Codec::H264, Codec::H265];
 const RULES: [PacketRule; 2] = [PacketRule::Full, PacketRule::Slices];
@@ -42,14 +43,7 @@ fn units_of(path: &Path) -> Vec<u8> {
 
 /// What the receiver makes of the datagrams, which must be nothing but whole frames.
 fn depacketize(codec: Codec, datagrams: &[Vec<u8>]) -> Vec<Vec<u8>> {
-    let mut receiver = Depacketizer::new(codec.format(), None, Limits::default());
-    let mut frames = Vec::new();
-    for datagram in datagrams {
-        receiver.handle_datagram(Timestamp::ZERO, datagram).unwrap();
-        frames.extend(receiver.poll_frame());
-    }
-    receiver.flush();
-    frames.extend(receiver.poll_frame());
+    let frames = frames_of(codec.format(), datagrams);
     let incomplete: Vec<_> =
         (0..).zip(&frames).filter(|(_, frame)| !frame.complete).map(|(number, _)| number).collect();
     // Whether the very first packet was the first of its frame nothing says, where the stream is of unknown origin.

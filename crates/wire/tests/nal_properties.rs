@@ -5,15 +5,13 @@ use crate::support;
 use std::collections::BTreeSet;
 
 use framewire_units::{DataSize, Timestamp};
-use framewire_wire::rtp_payload::{
-    Arrival, Datagram, Depacketizer, Limits, PacketRule, Packetizer, ReceivedFrame, RejectReason, StreamOrigin,
-};
+use framewire_wire::rtp_payload::{Datagram, Depacketizer, Limits, PacketRule, Packetizer, StreamOrigin};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use support::nal::{Codec, Style, Unit, nals_of, style, units};
+use support::receiving::{WINDOW, receive, shuffle};
 
 const ORIGIN: StreamOrigin = StreamOrigin { ssrc: 7, initial_sequence: 65_530 };
-const WINDOW: u16 = 16;
 
 fn stream() -> impl Strategy<Value = (Style, Vec<Unit>)> {
     style().prop_flat_map(|style| (Just(style), units(style, 1..12)))
@@ -32,31 +30,6 @@ fn packetize(codec: Codec, units: &[Unit], rule: PacketRule, mtu: u64) -> Vec<Ve
 fn receiver(codec: Codec) -> Depacketizer {
     let limits = Limits { reorder_window: WINDOW, ..Limits::default() };
     Depacketizer::new(codec.format(), Some(ORIGIN), limits)
-}
-
-/// Hands every datagram to the receiver, and returns what comes out.
-fn receive<'a>(receiver: &mut Depacketizer, datagrams: impl IntoIterator<Item = &'a Datagram>) -> Vec<ReceivedFrame> {
-    let mut frames = Vec::new();
-    for (time, datagram) in datagrams.into_iter().enumerate() {
-        let now = Timestamp::from_micros(time as u64);
-        match receiver.handle_datagram(now, &datagram.bytes) {
-            Ok(()) => {
-                let arrival = Arrival { at: now, size: datagram.size(), outcome: Ok(datagram.sequence) };
-                assert_eq!(receiver.poll_arrival(), Some(arrival));
-            }
-            Err(reason) => assert_eq!(reason, RejectReason::Old { sequence: datagram.sequence }),
-        }
-        frames.extend(std::iter::from_fn(|| receiver.poll_frame()));
-    }
-    receiver.flush();
-    frames.extend(std::iter::from_fn(|| receiver.poll_frame()));
-    frames
-}
-
-/// Lets every packet be overtaken only by packets less than the window after it.
-fn shuffle(packets: &mut [&Datagram], delays: &[u8]) {
-    let delay = |sequence: u64| u64::from(delays[sequence as usize % delays.len()]) % u64::from(WINDOW);
-    packets.sort_by_key(|packet| packet.sequence + delay(packet.sequence));
 }
 
 /// The largest frame of 4096x2304 comes through, in slices or as one; one that is larger than the limit does not.

@@ -6,18 +6,15 @@ use std::collections::BTreeSet;
 
 use framewire_units::{DataSize, Timestamp};
 use framewire_wire::rtp_payload::mpeg_video::PAYLOAD_TYPE;
-use framewire_wire::rtp_payload::{
-    Arrival, Datagram, Depacketizer, Limits, PacketRule, Packetizer, ReceivedFrame, RejectReason, StreamOrigin,
-    mpeg_video,
-};
+use framewire_wire::rtp_payload::{Datagram, Depacketizer, Limits, PacketRule, Packetizer, StreamOrigin, mpeg_video};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use support::receiving::{WINDOW, receive, shuffle};
 use support::rfc2250::{Expected, LastPictures};
 use support::synthetic::{Style, frames, style};
 
 const SSRC: u32 = 7;
 const INITIAL_SEQUENCE: u16 = 65_530;
-const WINDOW: u16 = 16;
 
 fn stream() -> impl Strategy<Value = (Style, Vec<Vec<u8>>)> {
     style().prop_flat_map(|style| (Just(style), frames(style, 1..10)))
@@ -47,31 +44,6 @@ fn receiver() -> Depacketizer {
     let origin = StreamOrigin { ssrc: SSRC, initial_sequence: INITIAL_SEQUENCE };
     let limits = Limits { reorder_window: WINDOW, ..Limits::default() };
     Depacketizer::new(&mpeg_video::FORMAT, Some(origin), limits)
-}
-
-/// Hands every datagram to the receiver, and returns what comes out.
-fn receive<'a>(receiver: &mut Depacketizer, datagrams: impl IntoIterator<Item = &'a Datagram>) -> Vec<ReceivedFrame> {
-    let mut frames = Vec::new();
-    for (time, datagram) in datagrams.into_iter().enumerate() {
-        let now = Timestamp::from_micros(time as u64);
-        match receiver.handle_datagram(now, &datagram.bytes) {
-            Ok(()) => {
-                let arrival = Arrival { at: now, size: datagram.size(), outcome: Ok(datagram.sequence) };
-                assert_eq!(receiver.poll_arrival(), Some(arrival));
-            }
-            Err(reason) => assert_eq!(reason, RejectReason::Old { sequence: datagram.sequence }),
-        }
-        frames.extend(std::iter::from_fn(|| receiver.poll_frame()));
-    }
-    receiver.flush();
-    frames.extend(std::iter::from_fn(|| receiver.poll_frame()));
-    frames
-}
-
-/// Lets every packet be overtaken only by packets less than the window after it.
-fn shuffle(packets: &mut [&Datagram], delays: &[u8]) {
-    let delay = |sequence: u64| u64::from(delays[sequence as usize % delays.len()]) % u64::from(WINDOW);
-    packets.sort_by_key(|packet| packet.sequence + delay(packet.sequence));
 }
 
 proptest! {

@@ -4,6 +4,7 @@
 pub mod capture;
 pub mod nal;
 pub mod programs;
+pub mod receiving;
 pub mod rfc2250;
 pub mod synthetic;
 
