@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from test_emulated import capable
-from test_rtp_payloads import ENCODERS, LOSSY, NARROW, STALL, check, films  # noqa: F401
+from test_rtp_payloads import ENCODERS, LOSSY, NARROW, STALL, check, check_fates, films  # noqa: F401
 
 import framewire
 
@@ -38,13 +38,7 @@ def test_the_decoder_shows_what_the_ledger_says(
 ) -> None:
     text = scenario(films[codec], network, transport)
     frames = check(films[codec], framewire.run(text, out=tmp_path / "run", world="simulated"))
-    fates = {fate: frames.filter(fate=fate).height for fate in ("shown", "undecodable", "lost")}
-    if network == NARROW and transport in ("ts", "ts+tcp"):
-        assert fates["shown"] == len(frames)
-    else:
-        assert 0 < fates["shown"] < len(frames)
-        assert fates["lost"] > 0
-        assert fates["undecodable"] == 0 or "dependency" not in transport
+    check_fates(frames, transport, loses_nothing=network == NARROW and transport in ("ts", "ts+tcp"))
 
 
 @pytest.mark.real_time
