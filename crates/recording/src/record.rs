@@ -389,6 +389,9 @@ pub struct FlowLog {
     pub discarded: Spool<u64>,
     /// Reads of the byte stream, in order; empty on datagrams.
     pub stream_reads: Spool<StreamRead>,
+    /// Where in the byte stream each frame ends that was written to its end, in the order of these events: with what its
+    /// packets have beside it. Empty on datagrams, and where the stream is nothing but frames.
+    pub frame_ends: Vec<u64>,
     /// What a bulk flow carried; `None` for others.
     pub bulk: Option<BulkTotals>,
     /// What the receiver's application gave out; `None` with the lab's own receivers, which say what they got.

@@ -49,6 +49,21 @@ fn a_fast_network_brings_every_frame_of_every_codec() {
     }
 }
 
+/// A frame in packets ends behind their headers: on a link without a queue it comes 5 ms after its last byte was sent.
+#[test]
+fn frames_in_packets_over_a_connection_come_after_they_were_sent() {
+    let movie = movie(3.0, 4);
+    for transport in ["tcp", "rtp+tcp", "ts+tcp"] {
+        let text = format!("{}[[flow]]\ntransport = \"{transport}\"", wired("100 Mbit/s", "remote", ""));
+        let simulated = run(&scenario(&text), &movie, false);
+        // The first flight of the connection is slower.
+        for row in Ledger::build(&simulated.logs[0], LIVE).rows.iter().skip(10) {
+            let under_way = row.arrival.unwrap().nanos_since(row.last_byte.unwrap());
+            assert!((5_000_000..30_000_000).contains(&under_way), "{transport}, frame {}: {under_way} ns", row.frame);
+        }
+    }
+}
+
 /// A frame is lost when a packet of it is: what the receiver gives out are the frames that the ledger has as complete, also
 /// where bursts of a queue that overflows take a multiple of 16 packets.
 #[test]

@@ -22,6 +22,7 @@ pub fn flow_log(setup: &FlowSetup, flow: &mut FlowOutcome, packets: FlowPackets)
         datagrams_received: take(&mut flow.received.datagrams),
         discarded: take(&mut flow.received.discarded),
         stream_reads: take(&mut flow.received.reads),
+        frame_ends: take(&mut flow.sent.frame_ends),
         found: take(&mut flow.received.found),
         packets: packets.records,
         samples: take(&mut flow.samples),

@@ -25,8 +25,10 @@ impl<'a> Stream<'a> {
         let received = log.stream_reads.iter().map(|read| read.total).max().unwrap_or(0);
         let mut reads = log.stream_reads.iter().peekable();
         let mut start = 0;
+        let mut ends = log.frame_ends.iter();
         order_of_sending(log, |frame, size, is_written| {
-            let end = start + u64::from(size);
+            let written = if is_written { ends.next() } else { None };
+            let end = written.copied().unwrap_or(start + u64::from(size)).max(start);
             let bytes = received.saturating_sub(start).min(size.into());
             let mut arrival = None;
             if is_written {

@@ -265,6 +265,23 @@ fn frames_lie_in_the_stream_in_the_order_in_which_they_were_sent() {
     assert_eq!([rows[0].arrival, rows[1].arrival, rows[2].arrival], [Some(ms(90)), Some(ms(95)), Some(ms(90))]);
 }
 
+/// 100 bytes of headers with each, and the second is cut off behind some of its own.
+#[test]
+fn frames_in_packets_end_where_the_sender_wrote_their_last_bytes() {
+    let mut flow = StreamFlow::new(movie(&[1000, 800, 300]));
+    flow.log.status = FlowStatus::Partial;
+    flow.write(0);
+    flow.write(2);
+    flow.start(1);
+    flow.log.frame_ends = vec![1100, 1500];
+    for (total, at) in [(1000, 10), (1099, 20), (1100, 30), (1499, 40), (1500, 50), (1700, 60)] {
+        flow.read(total, ms(at));
+    }
+    let rows = Ledger::build(&flow.log, LIVE).rows.to_vec();
+    assert_eq!([rows[0].arrival, rows[1].arrival, rows[2].arrival], [Some(ms(30)), None, Some(ms(50))]);
+    assert_eq!((rows[0].bytes_received, rows[1].bytes_received, rows[2].bytes_received), (1000, 200, 300));
+}
+
 #[test]
 fn what_the_end_of_the_run_met_in_a_stream_is_named_by_where_it_was() {
     let mut flow = StreamFlow::new(movie(&[1000, 800, 300, 300]));
