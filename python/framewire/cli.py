@@ -188,19 +188,27 @@ def _verdict_on(result: framewire.Run) -> Verdict | None:
 @app.command(epilog="Example: framewire report runs/demo-20261120-140000 --open")
 @clear_errors
 def report(
-    run_directory: Annotated[Path, typer.Argument(metavar="RUN_DIR", help="A run directory.")],
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory, or the directory of a campaign.")],
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="The HTML file [default: RUN_DIR/report.html].")
+        Path | None, typer.Option("--out", metavar="FILE", help="The HTML file [default: DIR/report.html].")
     ] = None,
     open_report: Annotated[bool, typer.Option("--open", help="Open it in a browser.")] = False,
 ) -> None:
-    """Write the report of a run, one HTML file."""
-    if not (run_directory / "run.json").is_file():
-        reason = "not a run directory: it has no run.json" if run_directory.exists() else "no such directory"
-        raise InputError(f"{run_directory}: {reason}")
-    files.check_takes_files(out or run_directory / "report.html")
-    with progress_module.for_console(stderr()) as display:
-        path = framewire.Run(run_directory, "complete").report(out, display)
+    """Write the report of a run or of a campaign, one HTML file."""
+    from framewire.campaign.description import is_campaign
+
+    is_run = (directory / "run.json").is_file()
+    if not is_run and not is_campaign(directory):
+        lacks = "not a run directory: it has no run.json (and no campaign: it has no campaign.json)"
+        raise InputError(f"{directory}: {lacks if directory.exists() else 'no such directory'}")
+    files.check_takes_files(out or directory / "report.html")
+    if is_run:
+        with progress_module.for_console(stderr()) as display:
+            path = framewire.Run(directory, "complete").report(out, display)
+    else:
+        from framewire.campaign.results import Campaign  # polars is slow to import
+
+        path = Campaign(directory).report(out)
     typer.echo(path)
     if open_report:
         webbrowser.open(path.resolve().as_uri())

@@ -129,6 +129,7 @@ def test_kill_dash_nine_at_any_moment_loses_and_repeats_nothing(
         "frames",
         "index.json",
         "lock",
+        "report.html",
         "summary.parquet",
     ]
     assert not list((out / "cells").glob("*.part"))

@@ -78,12 +78,14 @@ def run(
     ] = None,
     jobs: Annotated[int | None, typer.Option(metavar="N", help="Cells at once [default: one per core].")] = None,
     repeats: Annotated[int | None, typer.Option(metavar="N", help="Repeats, instead of the file's.")] = None,
+    no_report: Annotated[bool, typer.Option("--no-report", help="Write no HTML.")] = False,
     overrides: Overrides = None,
     as_json: AsJson = False,
 ) -> None:
     """Run a campaign, or continue it: cells that its directory holds are not computed again.
 
-    Ctrl-C, a crash or a full disk lose nothing but the cells under way: the same command goes on.
+    Ctrl-C, a crash or a full disk lose nothing but the cells under way: the same command goes on. The outcome has a
+    page, report.html in its directory.
     """
     try:
         with display.for_console(stderr()) as shown:
@@ -93,10 +95,13 @@ def run(
         sys.stderr.flush()
         # Ctrl-C twice leaves cells under way. They may be lost at any moment, but Python would wait for them.
         os._exit(EXIT_INTERRUPTED)
+    page = None if no_report or not result.meta["cells"]["done"] else result.report()
     if as_json:
         print_json(_as_json(result, None, None))
     else:
         _print(result, None, None, limit=MOST_LINES, computed_now=True)
+        if page is not None:
+            stdout().print(f"report   {page}", markup=False, highlight=False, soft_wrap=True)
     for failure in result.failures:
         complain(f"cell {failure.place}: {failure.reason}; its scenario: {failure.scenario}")
     if result.failures:

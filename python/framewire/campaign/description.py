@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from framewire import files
+from framewire.campaign import index
 from framewire.campaign.index import IndexedCell, State
 from framewire.campaign.store import Store
 from framewire.checksums import Checksums, DamagedError, unsealed
 from framewire.errors import InputError
 
-__all__ = ["DESCRIPTION", "FORMAT_VERSION", "describe", "open_description", "tally"]
+__all__ = ["DESCRIPTION", "FORMAT_VERSION", "describe", "is_campaign", "open_description", "tally"]
 
 FORMAT_VERSION = 1
 """The newest version of the dataset that is read here."""
@@ -21,6 +22,11 @@ DESCRIPTION = "campaign.json"
 
 WRITTEN_ANEW = "the same `framewire campaign` command writes it anew"
 """What mends a description that is damaged."""
+
+
+def is_campaign(directory: Path) -> bool:
+    """Whether there is a campaign, finished or not."""
+    return any((directory / name).is_file() for name in (index.FILE, DESCRIPTION))
 
 
 def open_description(directory: Path) -> tuple[dict[str, Any], Checksums]:

@@ -11,7 +11,7 @@ from framewire.meant import guess
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["COLUMNS", "DEFAULT", "PERCENTAGES", "RESERVED", "bounds", "check", "sends_ahead"]
+__all__ = ["COLUMNS", "DEFAULT", "PERCENTAGES", "RESERVED", "bounds", "check", "more_is_better", "sends_ahead"]
 
 _TRANSMISSIONS = ("tx_1", "tx_2", "tx_3", "tx_4", "tx_5_up")
 _RUNS = ("runs_1", "runs_2", "runs_3", "runs_4", "runs_5_10", "runs_over_10")
@@ -63,6 +63,36 @@ def check(name: object) -> None:
         meant = guess(name, known)
         hint = "" if meant is None else f"did you mean `{meant}`? "
         raise InputError(f"metrics: {name!r} is not a metric; {hint}allowed are {', '.join(known)}")
+
+
+_MORE = ("shown", "offered", "frame_throughput", "packet_throughput", "level_mean")
+_LESS = (
+    *(
+        "late",
+        "undecodable",
+        "lost",
+        "not_offered",
+        "latency",
+        "jitter",
+        "stalls",
+        "stalled",
+        "shed",
+        "wasted",
+        "useless",
+    ),
+    *("packets_lost", "packet_loss", "retransmissions", "timeouts", "srtt", "level_switches"),
+)
+
+
+def more_is_better(name: str) -> bool | None:
+    """Which way a metric is good; None where neither is, or nothing is known of it.
+
+    >>> more_is_better("shown_percent"), more_is_better("latency_p95_ms"), more_is_better("duration_s")
+    (True, False, None)
+    """
+    if name.startswith(_MORE):
+        return True
+    return False if name.startswith(_LESS) else None
 
 
 def bounds(name: str, *, sent_ahead: bool) -> tuple[float, float]:

@@ -175,6 +175,27 @@ class Campaign:
                     raise InputError(f"cell {cell.place}: {damage}; {MENDED}")
                 yield cell.place, paths
 
+    def samples(
+        self, metrics: Sequence[Metric] | Metric | None = None, by: Sequence[str] | str | None = None
+    ) -> pl.DataFrame:
+        """What each repeat says of each metric, of which :meth:`means` has the means: a row per group and ``repeat``.
+
+        The columns are those of ``by``, ``repeat``, a metric each, null where nothing was measured, and ``cut``,
+        whether a run ended at its limit.
+        """
+        wanted = [metrics] if isinstance(metrics, str | pl.Expr) else self.metrics if metrics is None else metrics
+        groups = [*self.axes, "flow"] if by is None else [by] if isinstance(by, str) else list(by)
+        self._check_columns(groups)
+        expressions = [_expression(metric) for metric in wanted]
+        # It takes part in the grouping also where it is asked for.
+        per_repeat = [*groups, *({"repeat"} - set(groups))]
+        return (
+            _with_columns_of(self.summary, expressions)
+            .select(*per_repeat, *expressions, _CUT)
+            .group_by(per_repeat, maintain_order=True)
+            .agg(*(pl.col(one.meta.output_name()).mean() for one in expressions), pl.col("cut").any())
+        )
+
     def means(
         self, metrics: Sequence[Metric] | Metric | None = None, by: Sequence[str] | str | None = None
     ) -> pl.DataFrame:
@@ -188,19 +209,9 @@ class Campaign:
         repeats in which a run ended at its limit: what it had not been offered by then is ``not offered``. What the
         version that computed the cells did not record is null, and its ``x_n`` is 0.
         """
-        wanted = [metrics] if isinstance(metrics, str | pl.Expr) else self.metrics if metrics is None else metrics
         groups = [*self.axes, "flow"] if by is None else [by] if isinstance(by, str) else list(by)
-        self._check_columns(groups)
-        expressions = [_expression(metric) for metric in wanted]
-        names = [expression.meta.output_name() for expression in expressions]
-        # A sample is what one repeat says; it takes part in the grouping also where it is asked for.
-        per_repeat = [*groups, *({"repeat"} - set(groups))]
-        samples = (
-            _with_columns_of(self.summary, expressions)
-            .select(*per_repeat, *expressions, _CUT)
-            .group_by(per_repeat, maintain_order=True)
-            .agg(*(pl.col(name).mean() for name in names), pl.col("cut").any())
-        )
+        samples = self.samples(metrics, groups)
+        names = [name for name in samples.columns if name not in {*groups, "repeat", "cut"}]
         lists = [*(pl.col(name).drop_nulls() for name in names), pl.col("cut")]
         listed = (
             samples.group_by(groups, maintain_order=True).agg(lists)
@@ -213,6 +224,16 @@ class Campaign:
             *(series for name in names for series in _estimates(name, listed[name], bounds[name])),
             pl.col("cut").list.sum().cast(pl.Int32),
         )
+
+    def report(self, out: str | os.PathLike[str] | None = None) -> Path:
+        """Writes a page with its figures and means, one HTML file, and returns its path.
+
+        By default it is ``report.html`` in the directory of the campaign. One that has not finished is shown as far as
+        it came. Raises InputError when none of its cells is computed, or when the file cannot be written.
+        """
+        from framewire.campaign import page  # plots are slow to import
+
+        return page.write(self, None if out is None else Path(out))
 
     def run_cell(
         self,

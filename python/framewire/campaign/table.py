@@ -10,13 +10,19 @@ from typing import Any
 
 import polars as pl
 
+from framewire.campaign.metrics import bounds
 from framewire.wrapped_table import Column, WrappedTable
 
-__all__ = ["cells_table", "means_table", "notes"]
+__all__ = ["MetricColumn", "cells_table", "means_table", "notes"]
 
 NOT_MEASURED = "-"
 
 INTERVALS = "In brackets: 95 % confidence interval of the mean, within what the quantity can be; n: repeats."
+
+FEW = (
+    "Of two repeats the mean is hardly known (half an interval is 12.7 standard errors; of three 4.3, of five 2.8): "
+    "--repeats 5 or more."
+)
 
 NO_SPREAD = "[-]: every repeat measured the same; where nothing is drawn at random, every other one will, too."
 
@@ -33,7 +39,7 @@ def means_table(means: pl.DataFrame) -> WrappedTable:
     same have no interval: one of width 0 would promise that the next does, too. Repeats with a run that ended at its
     limit are counted beside n.
     """
-    metrics = [_Metric.of(name, means) for name in _metrics_of(means)]
+    metrics = [MetricColumn.of(name, means) for name in _metrics_of(means)]
     places = means.columns[: means.columns.index(metrics[0].name)]
     rows = means.rows(named=True)
     repeats = [max(row[f"{metric.name}_n"] for metric in metrics) for row in rows]
@@ -55,9 +61,12 @@ def means_table(means: pl.DataFrame) -> WrappedTable:
 
 def notes(means: pl.DataFrame) -> list[str]:
     """What is to be said below the table of these means, a line each."""
-    widths = [means[f"{name}_high"] - means[f"{name}_low"] for name in _metrics_of(means)]
+    names = _metrics_of(means)
+    widths = [means[f"{name}_high"] - means[f"{name}_low"] for name in names]
+    of_two = [width.filter(means[f"{name}_n"] == 2) for name, width in zip(names, widths, strict=True)]
     said = {
         INTERVALS: any((width > 0).any() for width in widths),
+        FEW: any((width > 0).any() for width in of_two),
         NO_SPREAD: any((width == 0).any() for width in widths),
         CUT: bool((means["cut"] > 0).any()),
     }
@@ -81,22 +90,36 @@ def cells_table(cells: pl.DataFrame) -> WrappedTable:
 
 
 @dataclass(frozen=True)
-class _Metric:
+class MetricColumn:
     """How a metric is shown: all of its means with as many digits."""
 
     name: str
-    heading: str
+    words: str
+    unit: str
+    """Empty for a count."""
     factor: float
+    """To that unit."""
     digits: int
 
+    @property
+    def heading(self) -> str:
+        """In two lines."""
+        return f"{self.words}\n{self.unit}"
+
+    @property
+    def most(self) -> float:
+        """What it is never above."""
+        return bounds(self.name, sent_ahead=False)[1]
+
     @staticmethod
-    def of(name: str, means: pl.DataFrame) -> _Metric:
+    def of(name: str, means: pl.DataFrame) -> MetricColumn:
+        """By the widths of its intervals."""
         ending = next((ending for ending in UNITS if name.endswith(ending)), "")
         unit, factor = UNITS.get(ending, ("", 1.0))
         words = name.removesuffix(ending).split("_")
         what = " ".join(word.upper() if word in ("i", "p", "b", "srtt") else word for word in words)
         widths = means[f"{name}_high"] - means[f"{name}_low"]
-        return _Metric(name, f"{what}\n{unit}", factor, _digits([factor * width / 2 for width in widths.drop_nulls()]))
+        return MetricColumn(name, what, unit, factor, _digits([factor * width / 2 for width in widths.drop_nulls()]))
 
     def cell(self, row: Mapping[str, Any], repeats: int) -> str:
         """The mean of a row, and how many repeats measured it where some did not."""
@@ -107,7 +130,7 @@ class _Metric:
     def text(self, mean: float | None, low: float | None, high: float | None) -> str:
         """Mean and interval.
 
-        >>> metric = _Metric("duration_s", "", 1.0, 2)
+        >>> metric = MetricColumn("duration_s", "duration", "s", 1.0, 2)
         >>> metric.text(66.123, 66.0, 66.5), metric.text(66.123, 66.123, 66.123)
         ('66.12 [66.00, 66.50]', '66.12 [-]')
         >>> metric.text(66.123, None, None), metric.text(None, None, None)
@@ -116,10 +139,11 @@ class _Metric:
         if mean is None:
             return NOT_MEASURED
         if low is None or high is None:
-            return self._number(mean)
-        return f"{self._number(mean)} [{f'{self._number(low)}, {self._number(high)}' if high > low else NOT_MEASURED}]"
+            return self.number(mean)
+        return f"{self.number(mean)} [{f'{self.number(low)}, {self.number(high)}' if high > low else NOT_MEASURED}]"
 
-    def _number(self, value: float) -> str:
+    def number(self, value: float) -> str:
+        """A value in the unit that is shown."""
         return f"{value * self.factor:.{self.digits}f}"
 
 

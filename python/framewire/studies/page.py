@@ -31,6 +31,8 @@ class Head:
     command: str
     """What gives the same numbers."""
     again: str = "The same seed gives the same numbers"
+    brand: str = "framewire reproduce"
+    """Which command wrote it."""
 
 
 def render(head: Head, *, figures: Iterable[Figure] = (), template: str = "base.html.jinja", **shown: Any) -> str:
