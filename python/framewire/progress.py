@@ -123,6 +123,7 @@ class Lines(Silence):
         self._sent: dict[str, tuple[int, int]] = {}
         self._done: set[str] = set()
         self._flows = 0
+        self._latest_s = 0.0
         self._streaming = _Quarters(0.0, every_s, reached=-1)
         self._step = ""
         self._steps = _Quarters(SHORT_S, every_s)
@@ -149,13 +150,16 @@ class Lines(Silence):
                 self._done.add(flow)
                 self._print(f"{flow}: {facts_of(event)}, {sent} of {event.get('frames', '?')} frames{what}")
             return
+        elapsed_s = float(event.get("elapsed_s") or 0.0)
+        # In virtual time each network has a clock of its own, and one is simulated after the other.
+        at = f"{elapsed_s:.0f} s" if elapsed_s >= self._latest_s - 1 else f"{flow} at {elapsed_s:.0f} s"
+        self._latest_s = max(self._latest_s, elapsed_s)
         frames = sum(of for _, of in self._sent.values())
         share = sum(sent for sent, _ in self._sent.values()) / frames if frames else 0.0
         if self._streaming.passed(share):
             flows = max(self._flows, len(self._sent))
             done = f"{share:.0%} of the frames" if frames else "going on"
-            elapsed = float(event.get("elapsed_s") or 0.0)
-            self._print(f"streaming: {done}, {elapsed:.0f} s, {flows - len(self._done)} of {flows} flows under way")
+            self._print(f"streaming: {done}, {at}, {flows - len(self._done)} of {flows} flows under way")
 
     def _show_step(self, text: str, share: float | None) -> None:
         if text != self._step:

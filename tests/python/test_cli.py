@@ -253,6 +253,17 @@ def test_a_minute_of_seven_flows_takes_a_few_lines(monkeypatch: pytest.MonkeyPat
     assert len(captured.get().splitlines()) == 1 + 4
 
 
+def test_networks_with_clocks_of_their_own_do_not_let_the_time_go_back() -> None:
+    console = Console(width=100)
+    with console.capture() as captured, Lines(console) as display:
+        display({"event": "started", "flows": ["a", "b"], "frames": 100})
+        for flow, offered, elapsed_s in (("a", 30, 1.2), ("a", 100, 8.0), ("b", 10, 0.4), ("b", 60, 2.4)):
+            display({"event": "progress", "flow": flow, "frames": 100, "offered": offered, "elapsed_s": elapsed_s,
+                     "state": "streaming", "dropped": 0})  # fmt: skip
+    said = [line.split(", ")[1] for line in captured.get().splitlines()[1:]]
+    assert said == ["1 s", "8 s", "b at 2 s"]
+
+
 @pytest.mark.parametrize(("offered", "full"), [(25, True), (10, False)])
 def test_a_bar_is_full_only_when_everything_was_offered(offered: int, full: bool) -> None:
     console = Console(force_terminal=True, width=100)

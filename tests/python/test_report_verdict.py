@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from markupsafe import Markup
 
-from framewire.report.comparison import COLUMNS, rows
+from framewire.report.comparison import COLUMNS, columns, rows
 from framewire.report.metrics import Metrics
 from framewire.report.palette import Look
 from framewire.report.rules import LATENCY_MS, LIVE, PAUSE, choose, rules_for
@@ -116,6 +116,30 @@ def test_a_player_that_waits_is_not_chosen_for_by_latency_before_its_waiting() -
     )
     still = full("still", 1000, 10.0, stalls=0, stalled_s=0.0)
     assert "of waiting" not in judge([still, less], policy="stall").sentence
+
+
+def test_what_the_shares_of_a_run_that_ended_early_are_of() -> None:
+    ended, whole = flow("ended", frames=900, not_offered=600), flow("whole", frames=1500)
+    why = "the run did not come to its end"
+    said = judge([ended, whole], provisional=why).reasons[0].striptags()
+    assert (
+        said
+        == "Shares are of the frames that were offered before the end: ended 900 of 1,500 and whole 1,500 of 1,500."
+    )
+    cut = judge([ended, whole], provisional=why, cut_off="this machine cut off ended")
+    assert said in [reason.striptags() for reason in cut.reasons]
+    assert said.replace(" and whole 1,500 of 1,500", "") in judge([ended], provisional=why).reasons[1].striptags()
+    assert "Shares are of" not in " ".join(judge([flow("a"), flow("b")]).reasons)
+
+
+def test_a_player_that_waits_is_told_of_by_its_pauses_and_no_freeze() -> None:
+    waits = [flow(name, longest_pause_s=pause, stalls=1, stalled_s=pause) for name, pause in (("a", 0.0), ("b", 2.5))]
+    told, titles = judge(waits, policy="stall"), [column.title for column in columns(waits)]
+    assert "longest pause 2.50 s" in " ".join(told.others) and "freeze" not in " ".join(told.others)
+    assert "longest pause" in titles and "longest freeze" not in titles
+    live = [column.title for column in columns([BASE])]
+    assert "longest freeze" in live and "longest pause" not in live
+    assert "longest freeze 0.50 s" in " ".join(judge([BASE, flow("less", shown=400, lost=600)]).others)
 
 
 def test_an_unmeasured_quality_does_not_decide() -> None:

@@ -71,6 +71,11 @@ def scaled(value: float | None, divisor: float) -> float | None:
     return None if value is None else value / divisor
 
 
+LONGEST_FREEZE = Column("longest freeze", "s", lambda m: m.longest_freeze_s, False, number(2),
+                        "longest time that one picture stood in place of others (live viewing)")  # fmt: skip
+LONGEST_PAUSE = Column("longest pause", "s", lambda m: m.longest_pause_s, False, number(2),
+                       "longest time that the player, which waits, stood still", True)  # fmt: skip
+
 COLUMNS: Sequence[Column] = (
     Column("shown", "%", lambda m: m.shown_share, True, share_text,
            "frames shown; of a player that does not wait, those in time"),
@@ -80,8 +85,7 @@ COLUMNS: Sequence[Column] = (
     Column("late", "%", lambda m: m.share(m.late), False, share_text, "frames that came after their deadline", True),
     Column("undecod.", "%", lambda m: m.share(m.undecodable), False, share_text,
            "frames that arrived whole but refer to a missing one", True),
-    Column("longest freeze", "s", lambda m: m.longest_freeze_s, False, number(2),
-           "longest time that one picture stood in place of others (live viewing)"),
+    LONGEST_FREEZE,
     Column("PSNR mean", "dB", lambda m: m.psnr_mean_db, True, number(1),
            f"mean over all frames; a missing one is scored as the last one shown, an undamaged one as {CAP_DB:g} dB"),
     Column("PSNR pooled", "dB", lambda m: m.psnr_pooled_db, True, number(1),
@@ -123,9 +127,12 @@ NOT_OFFERED = Column("not offered", "frames", lambda m: m.not_offered, None, num
 
 
 def columns(flows: Sequence[Metrics]) -> Sequence[Column]:
-    """The columns of a run: those of TCP where there is a connection; what only a partial run has is the last."""
+    """The columns of a run: the longest pause of a player that waits in place of the longest freeze, those of TCP where
+    there is a connection; what only a partial run has is the last."""
+    waits = any(one.longest_pause_s is not None for one in flows)
+    shown = [LONGEST_PAUSE if waits and column is LONGEST_FREEZE else column for column in COLUMNS]
     measured = [column for column in (*LEVELS, *CONNECTION) if any(column.value(one) is not None for one in flows)]
-    return (*COLUMNS, *measured, *([NOT_OFFERED] if any(one.not_offered for one in flows) else ()))
+    return (*shown, *measured, *([NOT_OFFERED] if any(one.not_offered for one in flows) else ()))
 
 
 def rows(flows: Sequence[Metrics]) -> list[tuple[Metrics, list[Cell]]]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from framewire.playout import play, replayed
+from framewire.playout import pauses, play, replayed
 from framewire.report import plot_data
 from framewire.report.data import Flow, ReportRun
 from framewire.report.palette import Look
@@ -47,6 +47,8 @@ class Metrics:
     jitter_mean_ms: float | None = None
     stalls: int | None = None
     stalled_s: float | None = None
+    longest_pause_s: float | None = None
+    """Of a run whose player waits; None of one that shows live."""
     fills_again: bool = False
     """The player fills its buffer in a pause, rather than to go on with each frame."""
     shed_bytes: int | None = None
@@ -130,6 +132,7 @@ def metrics(run: ReportRun, flow: Flow, psnr: PsnrResult) -> Metrics:
         longest_freeze_s=play(whole, viewer).longest_freeze(ledger["display"]) / rate,
         live_shown=counts(live, "fate").get("shown", 0),
         not_offered=run.not_offered(flow),
+        longest_pause_s=longest_pause_s(run, flow),
         psnr_mean_db=psnr.mean_db(flow),
         psnr_pooled_db=psnr.pooled_db(flow),
         fills_again=run.high_mark_s > 0,
@@ -138,6 +141,14 @@ def metrics(run: ReportRun, flow: Flow, psnr: PsnrResult) -> Metrics:
         usable_bps=bit_rate(ledger, ["shown", "late"], ledger.height / rate) if flow.is_adaptive else None,
         **{field: rest.get(field) for field in SUMMARY_FIELDS},
     )
+
+
+def longest_pause_s(run: ReportRun, flow: Flow) -> float | None:
+    """The longest time that the run's player stood still, where it waits."""
+    player = run.player(flow)
+    if player.policy == "live":
+        return None
+    return max((one.until_s - one.from_s for one in pauses(run.offered_ledger(flow), player)), default=0.0)
 
 
 def counts(ledger: pl.DataFrame, column: str, of: pl.Expr | None = None) -> dict[str, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from threading import Event
 from typing import Any
 
 import jinja2
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from framewire.campaign import origin
 from framewire.errors import InputError
@@ -131,7 +132,17 @@ def template() -> jinja2.Template:
     environment = jinja2.Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
+    environment.filters["breakable"] = breakable
     return environment.from_string(HERE.joinpath("template.html.jinja").read_text(encoding="utf-8"))
+
+
+def breakable(name: str) -> Markup:
+    """A name that a narrow column breaks before its parts rather than within a word.
+
+    >>> breakable("rtp+tcp+dependency")
+    Markup('rtp<wbr>+tcp<wbr>+dependency')
+    """
+    return Markup(re.sub(r"(?<=.)(?=[+_.-])", "<wbr>", str(escape(name))))
 
 
 def sort_value(value: float | None) -> str:

@@ -47,8 +47,10 @@ from framewire.report.verdict_text import (
     missing,
     name,
     names,
+    of_offered,
     percent,
     quality,
+    standing_still,
     stood_still,
     waiting,
 )
@@ -130,6 +132,7 @@ def judge(
         nothing = Markup("Nothing is chosen: {}.").format(cut_off)
         said = [Markup("What is partial is no measure of its transport, and without it nothing can be compared.")]
         accounts = [account(one) for one in measured]
+        said += of_offered(measured)
         return Verdict(nothing, said, accounts, list(caveats), provisional=provisional or cut_off, undecided=True)
     if not measured:
         nothing = Markup("Nothing was measured: no frame was offered.")
@@ -141,7 +144,7 @@ def judge(
         return Verdict(nothing, [], [], list(caveats), provisional=provisional)
     if len(measured) == 1:
         opening, said = single(measured[0], policy, beside=bool(cross_traffic))
-        said = [*said, *idle_queues(measured), *cross_traffic]
+        said = [*said, *of_offered(measured), *idle_queues(measured), *cross_traffic]
         return Verdict(opening, said, [], list(caveats), best=[measured[0].flow], provisional=provisional)
     live = choose(measured, rules_for(measured, LIVE, policy))
     pause = choose(measured, rules_for(measured, PAUSE))
@@ -164,7 +167,8 @@ def judge(
         def aside(one: Metrics) -> str:
             return f" and {stood_still(one)}" if waits else ""
 
-    reasons = [*too_narrow(measured, bitrate_bps, link_bps), *reasons, *idle_queues(measured), *cross_traffic]
+    narrow = too_narrow(measured, bitrate_bps, link_bps)
+    reasons = [*of_offered(measured), *narrow, *reasons, *idle_queues(measured), *cross_traffic]
     winners = [one.flow for one in first.best]
     others = [account(one) for one in measured if one.flow not in winners]
     return Verdict(
@@ -419,6 +423,6 @@ def account(one: Metrics) -> Markup:
         percent(one.share(one.undecodable)),
         percent(one.share(one.lost)),
         where,
-        freeze(one),
+        standing_still(one),
         levels(one),
     )

@@ -79,6 +79,13 @@ def stood_still(one: Metrics) -> str:
     return "unknown waiting" if one.stalled_s is None else f"{one.stalled_s:.1f} s of waiting"
 
 
+def standing_still(one: Metrics) -> str:
+    """How long the run's own player showed nothing new at the longest: frozen, or waiting."""
+    if one.longest_pause_s is None:
+        return freeze(one)
+    return f"longest pause {one.longest_pause_s:.2f} s" if one.longest_pause_s else "no pause"
+
+
 def waiting(one: Metrics) -> str:
     """How long a player that waits stands still, and how often: for single frames, or to fill its buffer again."""
     if one.stalled_s is None or one.stalls is None:
@@ -89,6 +96,14 @@ def waiting(one: Metrics) -> str:
         return f"{one.stalled_s:.1f} s of waiting in {'1 pause' if one.stalls == 1 else f'{one.stalls:,} pauses'}"
     frames = "1 frame" if one.stalls == 1 else f"{one.stalls:,} frames, each by itself"
     return f"{one.stalled_s:.1f} s of waiting for {frames}, or a start-up delay longer by as much"
+
+
+def of_offered(flows: Sequence[Metrics]) -> list[Markup]:
+    """Of a run that ended early: of how many frames the shares are, which is not as many for each flow."""
+    if not any(one.not_offered for one in flows):
+        return []
+    counts = [Markup("{} {:,} of {:,}").format(name(one), one.frames, one.frames + one.not_offered) for one in flows]
+    return [Markup("Shares are of the frames that were offered before the end: {}.").format(listed(counts))]
 
 
 def idle_queues(flows: Sequence[Metrics]) -> list[Markup]:

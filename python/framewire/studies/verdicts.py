@@ -63,23 +63,34 @@ class Change(StrEnum):
         return cls.BETTER if difference.mean > 0 else cls.WORSE
 
 
+EQUAL_VALUES = 6
+"""So many equal values hold the median with 95 % confidence: were it another one, all of n values would be on one side
+of it with a chance of 2 / 2^n at most (the sign test), which is below 5 % from 6 on."""
+
+
 @dataclass(frozen=True)
 class Number:
     """A measured number, and between which values the true one is with 95 % confidence."""
 
     value: float
     low: float | None
-    """None, as ``high``, for a single value, which has no spread."""
+    """None, as ``high``, where nothing is known of the spread: of a single value, and of few that are equal."""
     high: float | None
     count: int
     """Of how many values."""
 
     @classmethod
     def of(cls, samples: Sequence[float]) -> Number:
-        """The mean of independent values."""
+        """The mean of independent values.
+
+        Of fewer than `EQUAL_VALUES` that are all equal, nothing is known of the spread either:
+
+        >>> Number.of([0.5, 0.5]).low, Number.of([0.5] * 6).low
+        (None, 0.5)
+        """
         found = mean_with_confidence(samples)
-        if found.half_width is None:
-            return cls(found.mean, None, None, 1)
+        if found.half_width is None or (found.half_width == 0 and found.count < EQUAL_VALUES):
+            return cls(found.mean, None, None, found.count)
         return cls(found.mean, found.mean - found.half_width, found.mean + found.half_width, found.count)
 
     @classmethod
