@@ -48,6 +48,7 @@ targets! {
     wire_nal_depacketizer
     wire_nal_round_trip
     wire_round_trip
+    wire_rtcp
     wire_tfrc
     wire_vtp
 }

@@ -1,5 +1,5 @@
-//! Packet formats as pure parse and emit: RTP, its payload formats of video and their descriptions, RFC 4571, MPEG transport
-//! streams, TFRC, VTP.
+//! Packet formats as pure parse and emit: RTP, its payload formats of video and their descriptions, RTCP, RFC 4571, MPEG
+//! transport streams, TFRC, VTP.
 //!
 //! Nothing here owns a socket or a clock: a [`rtp_payload::Packetizer`] turns the bytes of one access unit into
 //! datagrams, a [`rtp_payload::Depacketizer`] turns datagrams, whatever arrives, back into access units.
@@ -7,6 +7,7 @@
 
 pub mod mpeg_ts;
 pub mod rfc4571;
+pub mod rtcp;
 pub mod rtp;
 pub mod rtp_payload;
 pub mod sdp;

@@ -7,6 +7,7 @@ mod nal_interop;
 mod nal_properties;
 mod outages;
 mod properties;
+mod rtcp_peers;
 mod streams;
 mod support;
 mod thesis_rule;

@@ -23,6 +23,7 @@ use bytes::BytesMut;
 
 pub use assembler::ReceivedFrame;
 pub use depacketizer::{Arrival, Depacketizer, Limits, RejectReason, StreamOrigin};
+pub(crate) use numbering::{FURTHEST_BEHIND, LARGEST_JUMP};
 pub use packetizer::{ConfigError, Datagram, Packetizer};
 use packets::Packets;
 pub use rule::PacketRule;

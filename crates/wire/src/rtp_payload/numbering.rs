@@ -7,7 +7,7 @@ use crate::rtp::extend_sequence;
 pub(crate) const LARGEST_JUMP: u64 = 3_000;
 
 /// A packet further behind than this is a jump ahead through the 16-bit wrap (`MAX_MISORDER`, same place).
-const FURTHEST_BEHIND: u64 = 100;
+pub(crate) const FURTHEST_BEHIND: u64 = 100;
 
 /// One turn of the sequence number.
 const TURN: u64 = 1 << 16;
