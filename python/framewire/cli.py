@@ -214,6 +214,42 @@ def report(
         webbrowser.open(path.resolve().as_uri())
 
 
+@app.command(
+    short_help="Write a film of what each viewer saw.",
+    epilog="Example: framewire render runs/demo-20261120-140000 udp tcp+ifd --from 30 --to 45",
+)
+@clear_errors
+def render(
+    directory: Annotated[Path, typer.Argument(metavar="RUN_DIR", help="A run directory.")],
+    flows: Annotated[
+        list[str] | None, typer.Argument(metavar="[FLOW]...", help="Flows to show [default: all].")
+    ] = None,
+    begin: Annotated[float, typer.Option("--from", metavar="S", help="Where to begin, in seconds.")] = 0.0,
+    end: Annotated[float | None, typer.Option("--to", metavar="S", help="Where to end [default: its end].")] = None,
+    width: Annotated[
+        int | None,
+        typer.Option(metavar="PIXELS", min=64, max=3840, help="Of each screen [default: what fits into 1920x1080]."),
+    ] = None,
+    no_texts: Annotated[bool, typer.Option("--no-texts", help="No frame numbers, fates and red frames.")] = False,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="The MP4 file [default: RUN_DIR/film.mp4].")
+    ] = None,
+    open_film: Annotated[bool, typer.Option("--open", help="Open it in a browser.")] = False,
+) -> None:
+    """Write a film of what each viewer saw: all screens beside what was sent, with every freeze and pause."""
+    from framewire import render as rendering
+
+    files.check_takes_files(out or directory / "film.mp4")
+    options = rendering.Options(tuple(flows or ()), begin, end, width, texts=not no_texts)
+    with progress_module.for_console(stderr()) as display:
+        path, missing = rendering.render(directory, out, options, display)
+    for one in missing:
+        complain(f"not shown: {one}")
+    typer.echo(path)
+    if open_film:
+        webbrowser.open(path.resolve().as_uri())
+
+
 def _movie_codecs() -> list[str]:
     from framewire.movie.codecs import CODECS
 

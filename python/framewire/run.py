@@ -22,6 +22,7 @@ from framewire.scenario import Overrides, Scenario, check_emulated, check_simula
 from framewire.stopping import StopRequest
 
 if TYPE_CHECKING:
+    from framewire import render
     import polars as pl
 
     from framewire.content import Content
@@ -75,6 +76,18 @@ class Run:
         from framewire import report  # it pulls in plotly and pillow
 
         return report.build(self.directory, out, progress)
+
+    def render(
+        self,
+        out: str | os.PathLike[str] | None = None,
+        options: render.Options | None = None,
+        progress: Progress | None = None,
+    ) -> Path:
+        """Write a film of what each viewer saw, and return its path; see :func:`framewire.render.render`."""
+        from framewire import render  # it pulls in pillow
+
+        path, _ = render.render(self.directory, None if out is None else Path(out), options, progress)
+        return path
 
 
 def run(

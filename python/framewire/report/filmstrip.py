@@ -12,7 +12,7 @@ import polars as pl
 from PIL import Image, WebPImagePlugin
 
 from framewire.playout import Display, as_sent
-from framewire.report.cut_stream import CutStream, StreamError, small_pictures
+from framewire.report.cut_stream import Coding, CutStream, StreamError, small_pictures
 from framewire.report.data import Flow, ReportRun
 from framewire.report.originals import Original, Pictures
 from framewire.report.palette import Look
@@ -168,7 +168,9 @@ def of_original(
         known = {slot: sent.pictures[slot] for slot in shown & view.as_sent if slot in sent.pictures}
         own = shown - known.keys()
         try:
-            return row(view, known | thumbnails(view.stream, closure(view, own), own), chosen)
+            return row(
+                view, known | thumbnails(view.stream, closure(view.frames, view.stream.coding, own), own), chosen
+            )
         except StreamError as error:
             return Row(view.label, view.look, [], str(error))
 
@@ -245,12 +247,11 @@ def thumbnails(stream: CutStream, needed: pl.DataFrame, wanted: set[int]) -> dic
     return found
 
 
-def closure(view: View, wanted: set[int]) -> pl.DataFrame:
+def closure(frames: pl.DataFrame, coding: Coding, wanted: set[int]) -> pl.DataFrame:
     """The received groups of the wanted frames and, because of open groups, those before; in decode order.
 
     Leading B pictures of a group whose predecessor is not there are left out: they refer to it.
     """
-    frames = view.frames
     groups = set(frames.filter(pl.col("display").is_in(list(wanted)))["gop"].to_list())
     groups |= {group - 1 for group in groups}
     cut = frames.filter(pl.col("gop").is_in(list(groups))).sort("frame")
@@ -258,7 +259,7 @@ def closure(view: View, wanted: set[int]) -> pl.DataFrame:
     cut = cut.join(first_shown, on="gop", how="left", maintain_order="left")
     follows = pl.col("gop").is_in([group + 1 for group in groups & set(cut["gop"].to_list())])
     cut = cut.filter(follows | (pl.col("type") != "B") | (pl.col("display") > pl.col("intra")))
-    if view.stream.coding.keeps_two_references:
+    if coding.keeps_two_references:
         cut = cut.filter((pl.col("type") != "B") | pl.col("display").is_in(list(wanted)))
     return cut
 

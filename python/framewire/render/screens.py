@@ -1,0 +1,169 @@
+"""The screens of a film: what was sent and what each receiver showed, picture by picture over the film."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from PIL import Image
+
+from framewire.errors import InputError
+from framewire.report.cut_stream import CutStream, StreamError, small_pictures
+from framewire.report.data import Flow, ReportRun
+from framewire.report.filmstrip import closure
+from framewire.report.originals import Original, Pictures
+from framewire.report.palette import PLACE_NAMES
+
+__all__ = ["Screen", "of_run", "seconds_of", "standing"]
+
+UNSEEN_S = 0.05
+"""So far behind nobody sees a player: about one frame."""
+
+
+@dataclass(frozen=True)
+class Screen:
+    """One screen: the pictures that its decoder puts out, and when each stands there."""
+
+    label: str
+    colour: str
+    stream: CutStream
+    frames: pl.DataFrame
+    """Those that can be decoded, in decode order."""
+    shown_at_s: Sequence[float | None]
+    """By display number, in seconds of the film."""
+    frame_rate: float
+    movie_s: float
+    """Length of what was offered to the transports."""
+    waits: bool
+    """The player waits for what is late."""
+    missing: Sequence[str]
+    """By display number, why a frame is not shown; empty for one that is."""
+
+    @property
+    def end_s(self) -> float:
+        """When its last picture has stood for its own time, and at the earliest with the movie."""
+        last = max((at for at in self.shown_at_s if at is not None), default=0.0)
+        return max(self.movie_s, last + 1 / self.frame_rate)
+
+    def pictures(self, width: int, wanted: set[int]) -> Iterator[tuple[int, Image.Image]]:
+        """Display number and picture of the wanted frames, and of all that they need, in display order."""
+        needed = closure(self.frames, self.stream.coding, wanted)
+        slots, found = needed["display"].sort().to_list(), 0
+        pictures = small_pictures(self.stream, needed["frame"].to_list(), width) if slots else iter(())
+        for found, (columns, rows, pixels) in enumerate(pictures, start=1):
+            if found <= len(slots) and slots[found - 1] in wanted:
+                yield slots[found - 1], Image.frombytes("RGB", (columns, rows), pixels)
+        if found != len(slots):
+            raise StreamError(
+                f"{self.label}: {found:,} pictures came out of the decoder where {len(slots):,} frames went in: "
+                "which picture is which cannot be told"
+            )
+
+    def caption(self, at_s: float, slot: int | None) -> tuple[str, bool]:
+        """What is to be said of the screen at a moment, and whether it stands still for want of a picture.
+
+        ``slot`` is the display number of the picture that stands there.
+        """
+        due = min(int(at_s * self.frame_rate + 1e-6), len(self.missing) - 1)
+        if slot is None:
+            return ("waiting for the first picture", True) if self.waits else (self._why(due), True)
+        still_s = at_s + 1e-6 - (self.shown_at_s[slot] or 0.0) - 1 / self.frame_rate
+        if not self.waits:
+            return (f"frame {slot}", False) if slot == due else (f"frozen {still_s:.1f} s, {self._why(due)}", True)
+        behind_s = (self.shown_at_s[slot] or 0.0) - slot / self.frame_rate
+        behind = f", {behind_s:.1f} s behind" if behind_s > UNSEEN_S else ""
+        if still_s > UNSEEN_S and slot < len(self.missing) - 1:
+            return f"frame {slot}, waiting {still_s:.1f} s{behind}", True
+        return f"frame {slot}{behind}", False
+
+    def _why(self, due: int) -> str:
+        return f"frame {due} {self.missing[due] or 'not shown'}"
+
+
+def standing(shown_at_s: Sequence[float | None], frames: int, rate: float, begin_s: float = 0.0) -> NDArray[np.int64]:
+    """By frame of a film, the display number of the picture on the screen; -1 before the first.
+
+    >>> standing([0.0, None, 0.08, 0.20], frames=6, rate=25.0).tolist()
+    [0, 0, 2, 2, 2, 3]
+    """
+    known = sorted((at, slot) for slot, at in enumerate(shown_at_s) if at is not None)
+    times, slots = np.array([at for at, _ in known]), np.array([-1, *(slot for _, slot in known)])
+    moments = begin_s + np.arange(frames) / rate
+    return np.asarray(slots[np.searchsorted(times, moments + 1e-6, side="right")], dtype=np.int64)
+
+
+def of_run(run: ReportRun, chosen: Sequence[str] = ()) -> tuple[list[Screen], list[str]]:
+    """What was sent, and behind it the screens of its flows, of all or of those chosen; and why others are not there.
+
+    Raises InputError for a flow that the run does not have, and where no picture can be had at all.
+    """
+    names = [flow.name for flow in run.streams]
+    if unknown := [name for name in chosen if name not in names]:
+        raise InputError(f"{unknown[0]}: the run has no such flow; it has {', '.join(names)}")
+    pictures = Pictures(run)
+    originals, problems = pictures.originals
+    wanted = chosen or names
+    screens: list[Screen] = []
+    without = {name: problems[name] for name in wanted if name in problems}
+    for original in originals:
+        of_flows: list[Screen] = []
+        for flow in (flow for flow in original.flows if flow.name in wanted):
+            try:
+                of_flows.append(_of_flow(run, flow, original, pictures))
+            except StreamError as error:
+                without[flow.name] = str(error)
+        screens += [_sent(run, original), *of_flows] if of_flows else []
+    told = [f"{name}: {why}" for name, why in without.items()]
+    if not screens:
+        raise InputError(f"{run.directory}: there is no picture to show: {'; '.join(told) or 'nothing was sent'}")
+    return screens, told
+
+
+def _sent(run: ReportRun, original: Original) -> Screen:
+    frames = original.ledger
+    return Screen(
+        label=original.name,
+        colour="#22272b",
+        stream=original.stream,
+        frames=frames,
+        shown_at_s=[slot / original.frame_rate for slot in range(frames.height)],
+        frame_rate=original.frame_rate,
+        movie_s=run.offered_seconds,
+        waits=False,
+        missing=[""] * frames.height,
+    )
+
+
+def _of_flow(run: ReportRun, flow: Flow, original: Original, pictures: Pictures) -> Screen:
+    one = pictures.received(flow, original)
+    return Screen(
+        label=flow.name,
+        colour=flow.look.colour,
+        stream=one.stream,
+        frames=run.ledger(flow).filter(pl.col("complete") & pl.col("decodable")),
+        shown_at_s=one.display.shown_at_s,
+        frame_rate=original.frame_rate,
+        movie_s=run.offered_seconds,
+        waits=run.player(flow).policy == "stall",
+        missing=_missing(run.ledger(flow)),
+    )
+
+
+def _missing(ledger: pl.DataFrame) -> list[str]:
+    """Why each frame is not shown, in display order."""
+    columns = [name for name in ("fate", "root_cause_place") if name in ledger.columns]
+    said = []
+    for row in ledger.sort("display").select(columns).iter_rows(named=True):
+        place = row.get("root_cause_place")
+        where = f" ({PLACE_NAMES.get(place, place)})" if place and row["fate"] == "lost" else ""
+        said.append("" if row["fate"] == "shown" else f"{row['fate']}{where}")
+    return said
+
+
+def seconds_of(screens: Sequence[Screen]) -> float:
+    """How long a film of these screens is."""
+    return math.ceil(max(screen.end_s for screen in screens) * 1000) / 1000

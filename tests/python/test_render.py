@@ -1,0 +1,176 @@
+"""The film of a run: which picture stands on each screen is read from the film itself."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from report_run import INTERVAL_NS, Delivery, Picture, make_movie, prompt, read_pictures, without, write_run
+from typer.testing import CliRunner
+
+from framewire import InputError
+from framewire.cli import app
+from framewire.errors import MachineError
+from framewire.render import Options, render
+from framewire.render.panel import GAP, Grid
+from framewire.render.screens import of_run, standing
+from framewire.report.data import load
+from framewire.report.originals import Pictures
+
+WIDTH, HEIGHT = 176, 144
+RATE = 25.0
+
+
+@pytest.fixture(scope="module")
+def movie(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_movie(tmp_path_factory.mktemp("movie") / "small.m2v", bitrate="900k")
+
+
+@pytest.fixture(scope="module")
+def pictures(movie: Path) -> list[Picture]:
+    return read_pictures(movie)
+
+
+def decoded(path: Path, width: int, height: int) -> NDArray[np.int64]:
+    command = ["ffmpeg", "-v", "error", "-i", str(path), "-fps_mode", "passthrough", "-f", "rawvideo"]
+    raw = subprocess.run([*command, "-pix_fmt", "gray", "pipe:1"], check=True, capture_output=True).stdout
+    return np.frombuffer(raw, dtype=np.uint8).reshape(-1, height, width).astype(np.int64)
+
+
+def numbers_in(film: Path, movie: Path, screens: int) -> list[list[int | None]]:
+    """By screen, the number of the movie's picture that each frame of the film shows; None for a dark screen."""
+    grid = Grid.of(screens, WIDTH / HEIGHT, WIDTH)
+    assert (grid.width, grid.height) == (WIDTH, HEIGHT)
+    wide, high = grid.size
+    shown, known = decoded(film, wide, high), decoded(movie, WIDTH, HEIGHT)
+    bar = (high - GAP - grid.rows * (HEIGHT + GAP)) // grid.rows
+    found: list[list[int | None]] = []
+    for place in range(screens):
+        row, column = divmod(place, grid.columns)
+        top, left = GAP + row * (HEIGHT + bar + GAP), GAP + column * (WIDTH + GAP)
+        panels = shown[:, top : top + HEIGHT, left : left + WIDTH]
+        nearest = [int(((known - one) ** 2).mean(axis=(1, 2)).argmin()) for one in panels]
+        found.append([None if one.mean() < 30 else number for one, number in zip(panels, nearest, strict=True)])
+    return found
+
+
+@pytest.mark.parametrize("policy", ["live", "stall"])
+def test_each_screen_shows_what_its_player_showed(
+    policy: str, movie: Path, pictures: list[Picture], tmp_path: Path
+) -> None:
+    slow = [
+        at + (3 * INTERVAL_NS if number > 20 else 0) + 10**9 * (number > 30)
+        for number, at in enumerate(prompt(pictures))
+    ]
+    gone = {number for number, one in enumerate(pictures) if one.gop == 1}
+    first = {number for number, one in enumerate(pictures) if one.gop == 0}
+    deliveries = {
+        "whole": Delivery("tcp", prompt(pictures), datagrams=False),
+        "gap": Delivery("udp", without(prompt(pictures), gone)),
+        "dark": Delivery("udp+ifd", without(prompt(pictures), first)),
+        "slow": Delivery("tcp+ifd", slow, datagrams=False),
+    }
+    run = write_run(tmp_path / "run", movie, deliveries, policy=policy)
+    film, missing = render(run, options=Options(width=WIDTH))
+    assert not missing and film == run / "film.mp4"
+    loaded = load(run)
+    (original,), _ = Pictures(loaded).originals
+    seen = numbers_in(film, movie, 5)
+    lengths = {len(screen) for screen in seen}
+    assert len(lengths) == 1
+    (count,) = lengths
+    # As long as the movie, or as the player that waits longest.
+    ends = [max(at for at in Pictures(loaded).received(flow, original).display.shown_at_s if at is not None)
+            for flow in loaded.flows]  # fmt: skip
+    assert count == round(max(2.0, *(end + 0.04 for end in ends)) * RATE)
+    assert (count > 50) == (policy == "stall")
+    assert seen[0] == [*range(50), *[49] * (count - 50)]
+    for flow, screen in zip(loaded.flows, seen[1:], strict=True):
+        shown_at = Pictures(loaded).received(flow, original).display.shown_at_s
+        expected = [None if one < 0 else one for one in standing(shown_at, count, RATE).tolist()]
+        assert screen == expected, flow.name
+    assert None in seen[3] and None not in seen[1]
+
+
+def test_a_part_of_some_flows_begins_where_it_is_asked_to(movie: Path, pictures: list[Picture], tmp_path: Path) -> None:
+    deliveries = {name: Delivery("udp", prompt(pictures)) for name in ("a", "b", "c")}
+    run = write_run(tmp_path / "run", movie, deliveries)
+    film, _ = render(run, tmp_path / "part.mp4", Options(("b",), 0.4, 1.0, WIDTH, texts=False))
+    assert numbers_in(film, movie, 2) == [[*range(10, 25)]] * 2
+
+
+def test_captions_say_what_is_missing_and_for_how_long(movie: Path, pictures: list[Picture], tmp_path: Path) -> None:
+    b = next(number for number, one in enumerate(pictures) if one.kind == "B" and one.display > 20)
+    deliveries = {"udp": Delivery("udp", without(prompt(pictures), {b})), "none": Delivery("tcp", [None] * 50)}
+    screens, _ = of_run(load(write_run(tmp_path / "run", movie, deliveries)))
+    lost, sent, none = pictures[b].display, screens[0], screens[2]
+    assert sent.caption(0.4, 10) == ("frame 10", False)
+    assert screens[1].caption(lost / RATE, lost - 1) == (f"frozen 0.0 s, frame {lost} lost (on the link)", True)
+    assert screens[1].caption((lost + 1) / RATE, lost + 1) == (f"frame {lost + 1}", False)
+    assert none.caption(1.0, None) == ("frame 25 lost (on the link)", True)
+    slow = [at + 2 * 10**9 * (number > 30) for number, at in enumerate(prompt(pictures))]
+    stalls = write_run(tmp_path / "stalls", movie, {"tcp": Delivery("tcp", slow, datagrams=False)}, policy="stall")
+    (_, waits), _ = of_run(load(stalls))
+    last = max(slot for slot, at in enumerate(waits.shown_at_s) if at is not None and at < slot / RATE + 0.05)
+    paused = waits.shown_at_s[last]
+    assert paused is not None
+    assert waits.caption(paused + 0.34, last) == (f"frame {last}, waiting 0.3 s", True)
+    after = waits.shown_at_s[last + 1]
+    assert after is not None
+    behind = after - (last + 1) / RATE
+    assert waits.caption(after, last + 1) == (f"frame {last + 1}, {behind:.1f} s behind", False)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (Options(("nosuch",)), "nosuch: the run has no such flow; it has a"),
+        (Options(begin_s=2.0), "allowed is a part of the film, which is 2 s long"),
+        (Options(begin_s=1.0, end_s=0.5), "from 1 s to 0.5 s"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused(
+    options: Options, said: str, movie: Path, pictures: list[Picture], tmp_path: Path
+) -> None:
+    run = write_run(tmp_path / "run", movie, {"a": Delivery("udp", prompt(pictures))})
+    with pytest.raises(InputError, match=said):
+        render(run, options=options)
+    assert not (run / "film.mp4").exists()
+
+
+def test_pictures_that_do_not_come_out_of_the_decoder_are_missed(
+    movie: Path, pictures: list[Picture], tmp_path: Path
+) -> None:
+    run = write_run(tmp_path / "run", movie, {"a": Delivery("udp", prompt(pictures))})
+    stream = bytearray((run / "received" / "a.m2v").read_bytes())
+    last = stream.rindex(b"\0\0\1\0")  # the header of a picture: a decoder passes over what is none
+    stream[last + 3] = 0xB8
+    (run / "received" / "a.m2v").write_bytes(stream)
+    with pytest.raises(InputError, match="a: 49 pictures came out of the decoder where 50 frames went in"):
+        render(run)
+
+
+def test_an_encoder_that_fails_leaves_no_film(
+    movie: Path, pictures: list[Picture], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = write_run(tmp_path / "run", movie, {"a": Delivery("udp", prompt(pictures))})
+    monkeypatch.setattr("framewire.render.film.ENCODING", ("-c:v", "no-such-encoder"))
+    with pytest.raises(MachineError, match="ffmpeg could not write the film: .*no-such-encoder"):
+        render(run)
+    assert not list(run.glob("*film*"))
+
+
+def test_the_command_line_names_what_is_not_shown(movie: Path, pictures: list[Picture], tmp_path: Path) -> None:
+    deliveries = {name: Delivery("udp", prompt(pictures)) for name in ("a", "b")}
+    run = write_run(tmp_path / "run", movie, deliveries)
+    (run / "received" / "b.m2v").unlink()
+    done = CliRunner().invoke(app, ["render", str(run), "--width", "176", "--out", str(tmp_path / "film.mp4")])
+    assert done.exit_code == 0, done.output
+    assert "not shown: b:" in done.output and (tmp_path / "film.mp4").is_file()
+    (run / "received" / "a.m2v").unlink()
+    refused = CliRunner().invoke(app, ["render", str(run)])
+    assert refused.exit_code == 2 and "there is no picture to show" in refused.output.replace("\n", " ")
+    assert not list(run.glob("*.mp4")) and not list(run.glob(".*part"))
