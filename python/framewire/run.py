@@ -22,9 +22,9 @@ from framewire.scenario import Overrides, Scenario, check_emulated, check_simula
 from framewire.stopping import StopRequest
 
 if TYPE_CHECKING:
-    from framewire import render
     import polars as pl
 
+    from framewire import render
     from framewire.content import Content
     from framewire.results import RunDirectory
 
