@@ -192,10 +192,14 @@ def report(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="The HTML file [default: DIR/report.html].")
     ] = None,
+    film: Annotated[
+        bool, typer.Option("--film", help="With short films of the worst moments; of a run, some MB and seconds more.")
+    ] = False,
     open_report: Annotated[bool, typer.Option("--open", help="Open it in a browser.")] = False,
 ) -> None:
     """Write the report of a run or of a campaign, one HTML file."""
     from framewire.campaign.description import is_campaign
+    from framewire.report import write as write_report
 
     is_run = (directory / "run.json").is_file()
     if not is_run and not is_campaign(directory):
@@ -204,7 +208,9 @@ def report(
     files.check_takes_files(out or directory / "report.html")
     if is_run:
         with progress_module.for_console(stderr()) as display:
-            path = framewire.Run(directory, "complete").report(out, display)
+            path = write_report(directory, out, display, film=film).path
+    elif film:
+        raise InputError(f"{directory}: --film is of a run; any cell can be run again: framewire campaign cell")
     else:
         from framewire.campaign.results import Campaign  # polars is slow to import
 

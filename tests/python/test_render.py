@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import re
 import subprocess
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from framewire import InputError
 from framewire.cli import app
 from framewire.errors import MachineError
 from framewire.render import Options, render
+from framewire.render.excerpts import worst
 from framewire.render.panel import GAP, Grid
 from framewire.render.screens import of_run, standing
 from framewire.report.data import load
@@ -174,3 +177,38 @@ def test_the_command_line_names_what_is_not_shown(movie: Path, pictures: list[Pi
     refused = CliRunner().invoke(app, ["render", str(run)])
     assert refused.exit_code == 2 and "there is no picture to show" in refused.output.replace("\n", " ")
     assert not list(run.glob("*.mp4")) and not list(run.glob(".*part"))
+
+
+def test_the_worst_moments_are_those_at_which_most_screens_stand_still(
+    movie: Path, pictures: list[Picture], tmp_path: Path
+) -> None:
+    late = {number for number, one in enumerate(pictures) if one.gop == 2}
+    gone = {number for number, one in enumerate(pictures) if one.gop >= 1}
+    deliveries = {
+        "a": Delivery("udp", without(prompt(pictures), late)),
+        "b": Delivery("udp", without(prompt(pictures), gone)),
+    }
+    screens, _ = of_run(load(write_run(tmp_path / "run", movie, deliveries)))
+    third = min(one.display for one in pictures if one.gop == 2)
+    (begin,) = worst(screens, length_s=0.4, most=1)
+    # B pictures of the third group that go before its I picture are shown before it, so the freeze begins with them.
+    assert begin == pytest.approx(third / RATE, abs=0.09)
+    first, second = worst(screens, length_s=0.4, most=2)
+    assert round((second - first) * RATE) >= 10
+    whole, _ = of_run(load(write_run(tmp_path / "whole", movie, {"a": Delivery("udp", prompt(pictures))})))
+    assert worst(whole) == []
+
+
+def test_a_report_holds_films_of_the_worst_moments_on_request(
+    movie: Path, pictures: list[Picture], tmp_path: Path
+) -> None:
+    gone = {number for number, one in enumerate(pictures) if one.gop == 1}
+    run = write_run(tmp_path / "run", movie, {"a": Delivery("udp", without(prompt(pictures), gone))})
+    asked = CliRunner().invoke(app, ["report", str(run), "--film"])
+    assert asked.exit_code == 0, asked.output
+    (code,) = re.findall(r'<video [^>]*src="data:video/mp4;base64,([^"]*)"', (run / "report.html").read_text())
+    (tmp_path / "excerpt.mp4").write_bytes(base64.b64decode(code))
+    grid = Grid.of(2, WIDTH / HEIGHT, (960 - GAP) // 2 - GAP)
+    assert len(decoded(tmp_path / "excerpt.mp4", *grid.size)) == 50  # the movie is shorter than an excerpt
+    assert CliRunner().invoke(app, ["report", str(run)]).exit_code == 0
+    assert "<video" not in (run / "report.html").read_text()

@@ -20,7 +20,7 @@ from framewire.render.screens import Screen, of_run, seconds_of, standing
 from framewire.report.cut_stream import StreamError, ffmpeg
 from framewire.report.data import load
 
-__all__ = ["Options", "render"]
+__all__ = ["Options", "encode", "render"]
 
 Progress = Callable[[dict[str, Any]], None]
 
@@ -62,14 +62,11 @@ def render(
     version_of("ffmpeg")
     screens, missing = of_run(run, options.flows)
     target = out or run.directory / "film.mp4"
-    begin_s, end_s = _part(options, seconds_of(screens))
-    rate = screens[0].frame_rate
-    count = max(1, round((end_s - begin_s) * rate))
-    tell = progress or (lambda _event: None)
+    _part(options, seconds_of(screens))
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with replacing(target) as part:
-            _write(part, screens, begin_s, count, rate, options, tell)
+            encode(part, screens, options, progress or (lambda _event: None))
     except StreamError as error:
         raise InputError(f"{run_dir}: {error}") from None
     except OSError as error:
@@ -86,9 +83,15 @@ def _part(options: Options, length_s: float) -> tuple[float, float]:
     return options.begin_s, end_s
 
 
-def _write(
-    target: Path, screens: Sequence[Screen], begin_s: float, count: int, rate: float, options: Options, tell: Progress
-) -> None:
+def encode(target: Path, screens: Sequence[Screen], options: Options, progress: Progress) -> None:
+    """Writes a film of these screens.
+
+    Raises InputError for a part that is not in it, StreamError where there is no picture or one cannot be told from
+    another, and MachineError where ffmpeg crashes.
+    """
+    begin_s, end_s = _part(options, seconds_of(screens))
+    rate = screens[0].frame_rate
+    count = max(1, round((end_s - begin_s) * rate))
     first = next(_shown(screens[0], 2 * ((options.width or 640) // 2), [0]), None)
     if first is None:
         raise StreamError(f"{screens[0].label} has no picture")
@@ -107,7 +110,7 @@ def _write(
                 caption, is_still = screen.caption(at_s, slot)
                 panels.append(Panel(screen.label, screen.colour, next(pictures), caption, is_still))
             take(grid.draw(panels, f"{at_s:.2f} s", texts=options.texts))
-            tell({"event": "step", "text": "rendering the film", "share": number / count})
+            progress({"event": "step", "text": "rendering the film", "share": number / count})
         for _, _, pictures in views:
             next(pictures, None)
 

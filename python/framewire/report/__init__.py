@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from framewire import resources
+from framewire.errors import InputError
 from framewire.report import file
-from framewire.report.data import load
+from framewire.report.data import ReportRun, load
 
 if TYPE_CHECKING:
+    from framewire.render.excerpts import Excerpt
     from framewire.report.verdict import Verdict
 
 __all__ = ["Report", "build", "judge", "prepare", "write"]
@@ -51,10 +53,12 @@ def write(
     progress: Progress | None = None,
     *,
     pictures: bool = True,
+    film: bool = False,
 ) -> Report:
     """As :func:`build`; also returns the verdict that stands in the report.
 
-    Without ``pictures`` none is decoded: the report has no PSNR and no filmstrip, says so, and is soon there.
+    Without ``pictures`` none is decoded: the report has no PSNR and no filmstrip, says so, and is soon there. With
+    ``film`` the worst moments of the film are in it; where that cannot be had, InputError says why.
     """
     from framewire.report import page
 
@@ -62,8 +66,21 @@ def write(
     tell = progress or (lambda _event: None)
     run = load(Path(run_dir))
     target = Path(out) if out is not None else run.directory / "report.html"
-    html, verdict = page.render(run, lambda text: tell({"event": "step", "text": f"report: {text}"}), pictures=pictures)
+    excerpts = _excerpts(run, tell) if film else []
+    html, verdict = page.render(
+        run, lambda text: tell({"event": "step", "text": f"report: {text}"}), pictures=pictures, film=excerpts
+    )
     return Report(file.write(html, target), verdict)
+
+
+def _excerpts(run: ReportRun, tell: Progress) -> list[Excerpt]:
+    from framewire.render.excerpts import excerpts
+    from framewire.report.cut_stream import StreamError
+
+    try:
+        return excerpts(run, tell)
+    except StreamError as error:
+        raise InputError(f"{run.directory}: {error}") from None
 
 
 def prepare() -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
 from threading import Event
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jinja2
 from markupsafe import Markup, escape
@@ -31,6 +31,9 @@ from framewire.report.timeline import fate_strip
 from framewire.report.verdict import Verdict
 from framewire.scenario import load
 
+if TYPE_CHECKING:
+    from framewire.render.excerpts import Excerpt
+
 HERE = files("framewire.report")
 
 
@@ -38,7 +41,9 @@ LATER = "the run was interrupted and had to end at once; framewire report compar
 """Why a report that is to be there soon shows no picture."""
 
 
-def render(run: ReportRun, step: Callable[[str], None], *, pictures: bool = True) -> tuple[str, Verdict]:
+def render(
+    run: ReportRun, step: Callable[[str], None], *, pictures: bool = True, film: Sequence[Excerpt] = ()
+) -> tuple[str, Verdict]:
     """The whole report as HTML, and the verdict that stands in it; without ``pictures`` none is decoded.
 
     Pictures are compared beside everything that can be drawn without them.
@@ -64,6 +69,7 @@ def render(run: ReportRun, step: Callable[[str], None], *, pictures: bool = True
         columns=comparison.columns(flows),
         rows=comparison.rows(flows),
         strip=strip,
+        excerpts=film,
         timelines=[(flow, fate_strip(run, flow)) for flow in run.streams],
         fate_colours={
             fate: FATE_COLOURS[fate] for fate in FATE_COLOURS if fate in OF_OFFERED or run.counted == "offered"
