@@ -25,6 +25,7 @@ __all__ = [
     "loss_runs",
     "main_protocols",
     "offered",
+    "packet_gaps",
     "packet_throughput",
     "percentile",
     "percentiles",
@@ -66,6 +67,33 @@ def packet_throughput(packets: pl.DataFrame, window_s: float = 1.0) -> pl.DataFr
     arrived = [forward[:0], *(_arrived(rows) for rows in forward.partition_by("flow"))]
     of_flows = pl.concat(arrived).select("flow", at_ns="finished_ns", bytes=pl.col("payload").cast(pl.Int64))
     return _in_flow_order(_per_window(of_flows, window_s), packets)
+
+
+def packet_gaps(packets: pl.DataFrame) -> pl.DataFrame:
+    """Time between packets towards the receiver at both ends of the network: ``flow``, ``end``, ``at_s``, ``size`` (IP
+    bytes), ``gap_ms`` since the packet before, which is null for the first.
+
+    At the ``sender`` a packet counts when it enters its first hop, dropped there or not; at the ``receiver`` when it
+    arrived (:func:`packet_throughput`), in order of arrival.
+    """
+    columns = ["flow", "packet", "hop", "outcome", "enqueued_ns", "finished_ns", "size"]
+    forward = packets.lazy().filter(pl.col("direction") == "forward").select(columns).collect()
+    ends = [forward.select("flow", pl.lit("").alias("end"), at_ns="enqueued_ns", size="size")[:0]]
+    for rows in forward.partition_by("flow"):
+        in_order = rows if rows["packet"].is_sorted() else rows.sort("packet", maintain_order=True)
+        starts = np.flatnonzero(np.diff(in_order["packet"].to_numpy(), prepend=-1))
+        entered = np.minimum.reduceat(in_order["enqueued_ns"].to_numpy(), starts)
+        sent = pl.DataFrame({"at_ns": entered, "size": in_order["size"].to_numpy()[starts]})
+        for end, seen in (("sender", sent), ("receiver", _arrived(in_order).rename({"finished_ns": "at_ns"}))):
+            at = seen.sort("at_ns")
+            ends.append(at.select(flow=pl.lit(rows["flow"][0]), end=pl.lit(end), at_ns="at_ns", size="size"))
+    return pl.concat(ends).select(
+        "flow",
+        "end",
+        (pl.col("at_ns") / NANOS).alias("at_s"),
+        "size",
+        (pl.col("at_ns").diff().over("flow", "end") / 1e6).alias("gap_ms"),
+    )
 
 
 def _arrived(packets: pl.DataFrame) -> pl.DataFrame:

@@ -67,6 +67,26 @@ def test_packet_throughput_counts_what_the_last_hop_delivered() -> None:
     assert stats.packet_throughput(packets).rows() == [("udp", 0.0, 8_000.0), ("udp", 1.0, 12_000.0)]
 
 
+def test_gaps_between_packets_are_those_of_each_end() -> None:
+    hops = [
+        ("udp", 0, "sender-device", "delivered", 0, 1, 1500), ("udp", 0, "wire", "delivered", 1, 10, 1500),
+        ("udp", 1, "sender-device", "dropped", 2, 2, 700),
+        ("udp", 2, "sender-device", "delivered", 5, 6, 900), ("udp", 2, "wire", "delivered", 6, 40, 900),
+        ("udp", 3, "sender-device", "delivered", 6, 7, 900), ("udp", 3, "wire", "delivered", 7, 30, 900),
+        ("tcp", 4, "sender-device", "delivered", 9, 9, 40), ("tcp", 4, "wire", "delivered", 9, 11, 40),
+    ]  # fmt: skip
+    names = ("flow", "packet", "hop", "outcome", "enqueued_ns", "finished_ns", "size")
+    rows = [dict(zip(names, hop, strict=True)) | {"direction": "forward"} for hop in hops]
+    back = rows[0] | {"direction": "backward", "enqueued_ns": 3}
+    gaps = stats.packet_gaps(pl.DataFrame([*rows, back]))
+    nanoseconds = (pl.col("gap_ms") * 1e6).round().cast(pl.Int64)
+    assert gaps.filter(pl.col("flow") == "udp").select("end", "size", nanoseconds).rows() == [
+        ("sender", 1500, None), ("sender", 700, 2), ("sender", 900, 3), ("sender", 900, 1),
+        ("receiver", 1500, None), ("receiver", 900, 20), ("receiver", 900, 10),
+    ]  # fmt: skip
+    assert gaps.filter(pl.col("flow") == "tcp")["at_s"].to_list() == pytest.approx([9e-9, 11e-9])
+
+
 @pytest.mark.parametrize("full", ["sender-device", "wire"])
 def test_packet_throughput_bears_a_hop_that_drops_most(full: str) -> None:
     """Three of five packets are dropped at the first hop, or at the last."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from framewire.report.data import ReportRun
-from framewire.report.figures import link, losses, over_time, quality
+from framewire.report.figures import link, losses, over_time, packets, quality
 from framewire.report.figures.base import Figure, arranged
 from framewire.report.psnr import PsnrResult
 
@@ -47,6 +47,7 @@ def drawn(run: ReportRun) -> list[Section]:
             [losses.by_fate(run), losses.by_place(run), losses.by_type(run), losses.size_against_latency(run),
              losses.frame_runs(run), losses.packet_runs(run)],
         ),
+        Section("packets", "Packets", [packets.sizes(run), packets.gaps(run), packets.gaps_over_time(run)]),
         *([] if run.wired else [Section(
             "link",
             "On the air",
