@@ -26,6 +26,9 @@ FORMAT_VERSION = 5
 TABLES = ("frames", "packets", "flows", "accuracy", "summary")
 """The tables of a run."""
 
+SOMETIMES = ("rtcp",)
+"""Tables that only some runs have."""
+
 
 class RunDirectory:
     """One run: a scenario that was executed once.
@@ -74,6 +77,11 @@ class RunDirectory:
         return self.table("summary")
 
     @cached_property
+    def rtcp(self) -> pl.DataFrame:
+        """What the ends of flows reported to each other, and what was so; empty where no flow has RTCP."""
+        return self.table("rtcp") if (self.path / "rtcp.parquet").is_file() else pl.DataFrame()
+
+    @cached_property
     def protocols(self) -> dict[str, str]:
         """By flow the protocol (``udp``, ``tcp``) that carried it; empty where the packets cannot be read."""
         try:
@@ -108,13 +116,13 @@ class RunDirectory:
             raise InputError(f"{path}: cannot be read: {error.strerror}") from None
 
     def table(self, name: str, columns: Collection[str] | None = None) -> pl.DataFrame:
-        """One of :data:`TABLES`, read from its file: all of it, or what it has of these columns and of those that every
-        table of its kind has.
+        """One of :data:`TABLES` or :data:`SOMETIMES`, read from its file: all of it, or what it has of these columns
+        and of those that every table of its kind has.
 
         Raises InputError when there is no such table, or when its file is missing or damaged.
         """
-        if name not in TABLES:
-            raise InputError(f"{name}: not a table of a run; allowed are {', '.join(TABLES)}")
+        if name not in (*TABLES, *SOMETIMES):
+            raise InputError(f"{name}: not a table of a run; allowed are {', '.join((*TABLES, *SOMETIMES))}")
         path = self.path / f"{name}.parquet"
         if not path.is_file():
             raise InputError(f"{self.path}: has no {path.name}")

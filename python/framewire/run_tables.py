@@ -9,16 +9,17 @@ __all__ = ["completed", "problem_of", "without_nulls"]
 TEXTS = frozenset(
     (
         *("flow", "transport", "status", "type", "fate", "root_cause_place", "root_cause", "discarded_at"),
-        *("direction", "protocol", "hop", "rates", "outcome", "cause"),
+        *("direction", "protocol", "hop", "rates", "outcome", "cause", "from"),
     )
 )
-FLAGS = frozenset(("complete", "decodable", "clamped"))
+FLAGS = frozenset(("complete", "decodable", "clamped", "farewell"))
 
 WITHOUT_NULLS = {
     "frames": "flow frame display type gop size due_ns bytes_received complete decodable fate",
     "packets": "flow packet direction protocol size payload hop enqueued_ns finished_ns transmissions rates outcome",
     "flows": "flow at_ns",
     "accuracy": "flow packet intended_ns actual_ns",
+    "rtcp": "flow from sent_ns size farewell",
     "summary": "flow transport status",
 }
 

@@ -170,6 +170,41 @@ pub struct FoundStream {
     pub first_byte: Option<Timestamp>,
 }
 
+/// A report of one end of a flow to the other (RTCP, RFC 3550, section 6.4), and what was so.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RtcpRecord {
+    /// True from sender to receiver.
+    pub from_sender: bool,
+    /// When it was sent.
+    pub sent: Timestamp,
+    /// When it came to the other end; `None`: never.
+    pub arrived: Option<Timestamp>,
+    /// UDP payload in bytes.
+    pub size: u32,
+    /// It says farewell.
+    pub farewell: bool,
+    /// Of a sender: packets that it has sent.
+    pub packets: Option<u32>,
+    /// Bytes of payload in them.
+    pub octets: Option<u32>,
+    /// Of a receiver: the share of packets lost since its report before, as it says it.
+    pub fraction_lost: Option<f64>,
+    /// Packets lost so far, as it says it.
+    pub lost: Option<i32>,
+    /// The highest sequence number that came.
+    pub highest_sequence: Option<u32>,
+    /// The interarrival jitter, as it says it.
+    pub jitter: Option<Duration>,
+    /// The round trip that the sender takes from it when it comes.
+    pub round_trip: Option<Duration>,
+    /// Of the numbers since the report before, the share that had not come when it was sent.
+    pub true_fraction_lost: Option<f64>,
+    /// Of the numbers from the stream's first to the highest, those that had not come when it was sent.
+    pub true_lost: Option<u64>,
+    /// How long the sender's report that it answers, and it itself, were under way.
+    pub true_round_trip: Option<Duration>,
+}
+
 /// One packet's life on one hop, as the link model gave its verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PacketRecord {
@@ -396,6 +431,8 @@ pub struct FlowLog {
     pub bulk: Option<BulkTotals>,
     /// What the receiver's application gave out; `None` with the lab's own receivers, which say what they got.
     pub found: Option<FoundStream>,
+    /// Reports that its ends sent each other; empty where it has no RTCP.
+    pub rtcp: Vec<RtcpRecord>,
     /// Link verdicts.
     pub packets: Spool<PacketRecord>,
     /// Samples of the flow's state.

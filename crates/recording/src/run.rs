@@ -2,7 +2,7 @@
 
 use framewire_units::Playout;
 use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use parquet::errors::ParquetError;
@@ -10,7 +10,7 @@ use parquet::errors::ParquetError;
 use crate::ledger::Ledger;
 use crate::record::{FlowLog, RateSample};
 use crate::summary::Summary;
-use crate::tables::{self, LedgerRow, PacketRow, RateRow, ReleaseRow, SampleRow, Table, TableWriter};
+use crate::tables::{self, LedgerRow, PacketRow, RateRow, ReleaseRow, RtcpRow, SampleRow, Table, TableWriter};
 
 /// A table that could not be written.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -31,8 +31,8 @@ impl WriteError {
     }
 }
 
-/// Writes `frames`, `packets`, `flows`, `accuracy` and `summary` of the flows into the directory of the run, and
-/// returns the summaries in the order of the flows.
+/// Writes `frames`, `packets`, `flows`, `accuracy` and `summary` of the flows into the directory of the run, `rtcp` too where
+/// a flow has reports, and returns the summaries in the order of the flows.
 ///
 /// Tables are written under temporary names and take their own when all of them are on the disk, so a run that cannot
 /// be written leaves nothing half-written behind. Tables of an earlier run in the same directory are replaced.
@@ -50,6 +50,7 @@ pub fn write_run(directory: &Path, logs: &[FlowLog], playout: Playout) -> Result
     staged.table(&tables::flows(), logs.iter().flat_map(|log| groups(SampleRow::all(log))))?;
     staged.written(&tables::accuracy(), |writer| write_releases(logs, writer))?;
     staged.table(&tables::summary(), [summaries.clone()])?;
+    staged.optional(&tables::rtcp(), logs.iter().flat_map(|log| groups(RtcpRow::all(log))))?;
     check_records(logs)?;
     staged.publish()?;
     Ok(summaries)
@@ -153,15 +154,27 @@ struct Staged<'a> {
     directory: &'a Path,
     /// Temporary and final names.
     files: Vec<(PathBuf, PathBuf)>,
+    /// What is to be no more.
+    outdated: Vec<PathBuf>,
 }
 
 impl<'a> Staged<'a> {
     fn new(directory: &'a Path) -> Self {
-        Self { directory, files: Vec::new() }
+        Self { directory, files: Vec::new(), outdated: Vec::new() }
     }
 
     fn table<R>(&mut self, table: &Table<R>, groups: impl IntoIterator<Item = Vec<R>>) -> Result<(), WriteError> {
         self.written(table, |writer| groups.into_iter().try_for_each(|rows| writer.write_rows(&rows)))
+    }
+
+    /// A table that is there only where it has rows: without any, that of an earlier run is removed.
+    fn optional<R>(&mut self, table: &Table<R>, groups: impl Iterator<Item = Vec<R>>) -> Result<(), WriteError> {
+        let mut groups = groups.peekable();
+        if groups.peek().is_some() {
+            return self.table(table, groups);
+        }
+        self.outdated.push(self.directory.join(format!("{}.parquet", table.name)));
+        Ok(())
     }
 
     fn written<R>(
@@ -180,6 +193,12 @@ impl<'a> Staged<'a> {
             fs::rename(temporary, file).map_err(|error| WriteError::new(file.clone(), &error))?;
         }
         self.files.clear();
+        for file in &self.outdated {
+            fs::remove_file(file).or_else(|error| match error.kind() {
+                ErrorKind::NotFound => Ok(()),
+                _ => Err(WriteError::new(file.clone(), &error)),
+            })?;
+        }
         Ok(())
     }
 }

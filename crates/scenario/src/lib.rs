@@ -31,8 +31,8 @@ mod wifi;
 pub use application::{Capabilities, Input, Program, Receiver, Sender};
 pub use error::ScenarioError;
 pub use flow::{
-    AdaptiveFlow, BulkFlow, DatagramFlow, ExternalFlow, Flow, FlowKind, Pacing, Player, StreamFlow, Tcp, TcpOptions,
-    Vtp,
+    AdaptiveFlow, BulkFlow, DatagramFlow, ExternalFlow, Flow, FlowKind, Pacing, Player, Rtcp, StreamFlow, Tcp,
+    TcpOptions, Vtp,
 };
 pub use movie::{Movie, MovieCodec};
 pub use network::{Network, NetworkKind, Wire};

@@ -73,6 +73,7 @@ fn every_datagram_transport_has_its_defaults() {
             overflow: transport.overflow().unwrap(),
             packets: PacketRule::Full,
             spread: Spread::AtOnce,
+            rtcp: Rtcp::Off,
             send_buffer,
             pacing,
             queue: transport.queue(),
@@ -150,7 +151,11 @@ fn frame_queues_have_limits_where_they_can_be_full() {
 #[test]
 fn unknown_keys_are_named_with_the_nearest_known_one() {
     assert_refused(parse(&format!("sed = 1\n{FLOW}")), "sed", &["did you mean `seed`", "version, name, seed"]);
-    assert_refused(parse(&format!("world = \"simulated\"\n{FLOW}")), "world", &["framewire run --world simulated", "seed"]);
+    assert_refused(
+        parse(&format!("world = \"simulated\"\n{FLOW}")),
+        "world",
+        &["framewire run --world simulated", "seed"],
+    );
     assert_refused(with(&[("network.world", "simulated")]), "network.world", &["unknown key: allowed here"]);
     assert_refused(with(&[("network.wifi.oven.onn", "[]")]), "network.wifi.oven.onn", &["`on`", "mains"]);
     assert_refused(with(&[("flow.udp.transprot", "udp")]), "flow.0.transprot", &["`transport`"]);

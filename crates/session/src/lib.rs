@@ -13,6 +13,8 @@ pub mod half;
 pub mod lifecycle;
 mod plan;
 mod receiver;
+mod rtcp;
+mod rtcp_records;
 mod sender;
 
 pub use adaptive::{AdaptiveReceiver, AdaptiveSender, LadderContent, LadderContentError, channel_id, channel_of};
@@ -23,4 +25,6 @@ pub use flow::{
 };
 pub use plan::SendingPlan;
 pub use receiver::{ReceiverLog, ReceiverSession, ReceivingHalf};
+pub use rtcp::{RTCP_CHANNEL, RtcpLog};
+pub use rtcp_records::rtcp_records;
 pub use sender::{SenderLog, SenderProgress, SenderSession, SenderSocket, SenderWait, SendingHalf, as_sent};

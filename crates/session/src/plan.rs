@@ -6,7 +6,7 @@ use framewire_media::access_unit::Codec;
 use framewire_media::{FrameRate, Movie, PictureType, TimeCode};
 use framewire_recording::record::FrameFacts;
 use framewire_transport::frame::OutgoingFrame;
-use framewire_units::{Duration, Timestamp};
+use framewire_units::{Bitrate, Duration, Timestamp};
 use framewire_wire::{rtp, rtp_payload};
 
 use crate::content::{ContentMatcher, MovieContent};
@@ -78,6 +78,15 @@ impl SendingPlan {
     /// The time that one frame lasts, from the stream's frame rate.
     pub(crate) fn frame_interval(&self) -> Duration {
         self.movie.index.sequence.frame_rate.time_of(1)
+    }
+
+    /// Its bytes over its time.
+    pub(crate) fn mean_rate(&self) -> Bitrate {
+        let frames = &self.movie.index.frames;
+        let bytes: u64 = frames.iter().map(|frame| u64::from(frame.size)).sum();
+        let time = self.frame_interval() + frames.last().map_or(Duration::ZERO, |frame| frame.decode_time);
+        let bits = u128::from(bytes) * 8_000_000_000;
+        Bitrate::from_bps(u64::try_from(bits / time.as_nanos().max(1)).unwrap_or(u64::MAX))
     }
 
     /// The frame as a sending half takes it.

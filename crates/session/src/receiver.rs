@@ -12,6 +12,7 @@ use framewire_units::Timestamp;
 
 use crate::flow::FlowRecording;
 use crate::half::{Arrival, Channel, ChannelId, ChannelKind, Channels, End, Half, Wait};
+use crate::rtcp::{RTCP_CHANNEL, RtcpEnd, RtcpLog};
 use crate::sender::{MOVIE_CHANNEL, SenderLog};
 
 /// Reasons of rejected input that are kept; more are only counted, so that a hostile peer cannot fill the memory.
@@ -47,6 +48,8 @@ pub struct ReceiverLog {
     pub rejected: u64,
     /// The first few reasons.
     pub rejections: Vec<String>,
+    /// What was said by RTCP; `None` where the flow has none.
+    pub rtcp: Option<RtcpLog>,
 }
 
 impl ReceiverLog {
@@ -95,16 +98,25 @@ impl Reception {
 pub struct ReceiverSession {
     half: ReceivingHalf,
     reception: Reception,
+    rtcp: Option<RtcpEnd>,
 }
 
 impl ReceiverSession {
     /// A session around `half` that records into `log`.
     pub fn new(half: ReceivingHalf, log: ReceiverLog) -> Self {
-        Self { half, reception: Reception::new(log) }
+        Self { half, reception: Reception::new(log), rtcp: None }
+    }
+
+    /// The same with reports to and from the sender.
+    pub(crate) fn with_rtcp(self, rtcp: Option<RtcpEnd>) -> Self {
+        Self { rtcp, ..self }
     }
 
     /// Takes what the socket gave: one datagram, or the next bytes of the stream.
     pub fn handle_input(&mut self, now: Timestamp, bytes: &[u8]) {
+        if let Some(rtcp) = &mut self.rtcp {
+            rtcp.handle_rtp(now, bytes);
+        }
         match &mut self.half {
             ReceivingHalf::Datagram(half) => half.handle_datagram(now, bytes),
             ReceivingHalf::Stream(half) => half.handle_bytes(now, bytes),
@@ -153,10 +165,11 @@ impl ReceiverSession {
 
     /// When [`wants_bytes`](Self::wants_bytes) will turn true by itself.
     pub(crate) fn next_timeout(&self) -> Option<Timestamp> {
-        match &self.half {
+        let of_half = match &self.half {
             ReceivingHalf::Datagram(_) | ReceivingHalf::Packets(_) => None,
             ReceivingHalf::Stream(half) => half.next_timeout(),
-        }
+        };
+        of_half.into_iter().chain(self.rtcp.as_ref().and_then(RtcpEnd::next_timeout)).min()
     }
 
     /// Consumes what is due; to be called when [`next_timeout`](Self::next_timeout) has come.
@@ -165,6 +178,15 @@ impl ReceiverSession {
             half.handle_timeout(now);
         }
         self.drain_events();
+    }
+
+    /// Gives `send` the reports that are due; false from it where one did not leave.
+    pub(crate) fn report(
+        &mut self,
+        now: Timestamp,
+        send: impl FnMut(&[u8]) -> Result<bool, SocketError>,
+    ) -> Result<(), SocketError> {
+        self.rtcp.as_mut().map_or(Ok(()), |rtcp| rtcp.drive(now, send))
     }
 
     /// True when the receiver paces the sender: what counts is when it reads, not when data reached its host.
@@ -189,7 +211,7 @@ impl ReceiverSession {
 
     /// What was recorded.
     pub fn into_log(self) -> ReceiverLog {
-        self.reception.log
+        ReceiverLog { rtcp: self.rtcp.map(RtcpEnd::into_log), ..self.reception.log }
     }
 
     fn drain_events(&mut self) {
@@ -234,14 +256,16 @@ impl Half for ReceiverSession {
             ReceivingHalf::Datagram(_) => ChannelKind::Datagram,
             ReceivingHalf::Stream(_) | ReceivingHalf::Packets(_) => ChannelKind::Stream(End::Sender),
         };
-        vec![Channel { id: MOVIE_CHANNEL, kind }]
+        let of_rtcp = self.rtcp.is_some().then_some(Channel { id: RTCP_CHANNEL, kind: ChannelKind::Datagram });
+        [Channel { id: MOVIE_CHANNEL, kind }].into_iter().chain(of_rtcp).collect()
     }
 
-    fn handle_arrival(&mut self, now: Timestamp, _channel: ChannelId, arrival: Arrival<'_>) {
-        match arrival {
-            Arrival::Datagram(bytes) | Arrival::Bytes(bytes) => self.handle_input(now, bytes),
-            Arrival::Ended => self.handle_end(now),
-            Arrival::Opened => {}
+    fn handle_arrival(&mut self, now: Timestamp, channel: ChannelId, arrival: Arrival<'_>) {
+        match (arrival, &mut self.rtcp) {
+            (Arrival::Datagram(datagram), Some(rtcp)) if channel == RTCP_CHANNEL => rtcp.handle_rtcp(now, datagram),
+            (Arrival::Datagram(bytes) | Arrival::Bytes(bytes), _) => self.handle_input(now, bytes),
+            (Arrival::Ended, _) => self.handle_end(now),
+            (Arrival::Opened, _) => {}
         }
     }
 
@@ -249,8 +273,11 @@ impl Half for ReceiverSession {
         self.wants_bytes(now)
     }
 
-    fn drive(&mut self, now: Timestamp, _channels: &mut dyn Channels) -> Result<Wait, SocketError> {
+    fn drive(&mut self, now: Timestamp, channels: &mut dyn Channels) -> Result<Wait, SocketError> {
         self.handle_timeout(now);
+        if let Some(rtcp) = &mut self.rtcp {
+            rtcp.drive_on(now, channels)?;
+        }
         Ok(Wait { timeout: self.next_timeout(), ..Wait::default() })
     }
 

@@ -13,6 +13,7 @@ use framewire_units::Timestamp;
 use crate::flow::FlowRecording;
 use crate::half::{Arrival, Channel, ChannelId, ChannelKind, Channels, End, Half, OneChannel, Wait};
 use crate::plan::SendingPlan;
+use crate::rtcp::{RTCP_CHANNEL, RtcpEnd, RtcpLog, Tapped};
 
 /// The sending half of a flow, over either kind of socket.
 #[allow(clippy::large_enum_variant, reason = "one per flow, never moved in a hot path")]
@@ -57,6 +58,8 @@ pub struct SenderLog {
     /// The frames of a movie whose numbers were changed before they were sent: by how much, and how many bytes they have
     /// then, where that is known; in decode order.
     pub renumbered: Spool<(u32, Renumbering, Option<u32>)>,
+    /// What was said by RTCP; `None` where the flow has none.
+    pub rtcp: Option<RtcpLog>,
 }
 
 impl SenderLog {
@@ -90,13 +93,19 @@ pub struct SenderSession {
     stopped: bool,
     log: SenderLog,
     progress: SenderProgress,
+    rtcp: Option<RtcpEnd>,
 }
 
 impl SenderSession {
     /// A session that sends `plan` through `half`, and records into `log`.
     pub fn new(plan: SendingPlan, pacing: Pacing, half: SendingHalf, log: SenderLog) -> Self {
         let progress = SenderProgress::default();
-        Self { plan, pacing, half, next: 0, end_signalled: false, stopped: false, log, progress }
+        Self { plan, pacing, half, next: 0, end_signalled: false, stopped: false, log, progress, rtcp: None }
+    }
+
+    /// The same with reports to and from the receiver.
+    pub(crate) fn with_rtcp(self, rtcp: Option<RtcpEnd>) -> Self {
+        Self { rtcp, ..self }
     }
 
     /// Offers due frames and writes what the socket takes.
@@ -147,7 +156,7 @@ impl SenderSession {
 
     /// What was recorded.
     pub fn into_log(self) -> SenderLog {
-        self.log
+        SenderLog { rtcp: self.rtcp.map(RtcpEnd::into_log), ..self.log }
     }
 
     fn can_offer(&self, now: Timestamp) -> bool {
@@ -217,19 +226,47 @@ impl SenderSession {
     }
 }
 
-/// The only channel of a flow of the movie.
+/// The channel of the movie; the only one where there is no RTCP.
 pub(crate) const MOVIE_CHANNEL: ChannelId = ChannelId(0);
 
 impl Half for SenderSession {
     fn channels(&self) -> Vec<Channel> {
         let kind = if self.is_stream() { ChannelKind::Stream(End::Sender) } else { ChannelKind::Datagram };
-        vec![Channel { id: MOVIE_CHANNEL, kind }]
+        let of_rtcp = self.rtcp.is_some().then_some(Channel { id: RTCP_CHANNEL, kind: ChannelKind::Datagram });
+        [Channel { id: MOVIE_CHANNEL, kind }].into_iter().chain(of_rtcp).collect()
     }
 
-    /// Nothing does: no transport of a movie has feedback yet.
-    fn handle_arrival(&mut self, _now: Timestamp, _channel: ChannelId, _arrival: Arrival<'_>) {}
+    /// The receiver's reports.
+    fn handle_arrival(&mut self, now: Timestamp, channel: ChannelId, arrival: Arrival<'_>) {
+        if let (Some(rtcp), RTCP_CHANNEL, Arrival::Datagram(datagram)) = (&mut self.rtcp, channel, arrival) {
+            rtcp.handle_rtcp(now, datagram);
+        }
+    }
 
     fn drive(&mut self, now: Timestamp, channels: &mut dyn Channels) -> Result<Wait, SocketError> {
+        let Some(mut rtcp) = self.rtcp.take() else { return self.drive_movie(now, channels) };
+        let movie = self.drive_movie(now, &mut Tapped { channels, rtcp: &mut rtcp, now });
+        if movie.as_ref().is_ok_and(|wait| wait.finished) {
+            rtcp.leave(now);
+        }
+        let reported = rtcp.drive_on(now, channels);
+        let timeout = rtcp.next_timeout();
+        let has_left = rtcp.has_left();
+        self.rtcp = Some(rtcp);
+        let wait = movie?;
+        reported?;
+        let timeout = wait.timeout.into_iter().chain(timeout).min();
+        Ok(Wait { timeout, finished: wait.finished && has_left, ..wait })
+    }
+
+    fn stop(&mut self, now: Timestamp) {
+        self.stop(now);
+    }
+}
+
+impl SenderSession {
+    /// What [`Half::drive`] does of the movie.
+    fn drive_movie(&mut self, now: Timestamp, channels: &mut dyn Channels) -> Result<Wait, SocketError> {
         let mut socket = OneChannel { channels, id: MOVIE_CHANNEL };
         let socket = match self.is_stream() {
             true => SenderSocket::Stream(&mut socket),
@@ -238,10 +275,6 @@ impl Half for SenderSession {
         let wait = self.drive(now, socket)?;
         let room = wait.writable.then_some(MOVIE_CHANNEL);
         Ok(Wait { room, timeout: wait.timeout, finished: wait.finished })
-    }
-
-    fn stop(&mut self, now: Timestamp) {
-        self.stop(now);
     }
 }
 

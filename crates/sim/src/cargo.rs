@@ -1,6 +1,7 @@
 //! What packets carry through the network of a simulation.
 
 use framewire_adaptive::datagram::Channel;
+use framewire_session::RTCP_CHANNEL;
 use framewire_tcp::Segment;
 use framewire_units::DataSize;
 
@@ -29,6 +30,11 @@ pub(crate) enum Body {
 impl Cargo {
     pub(crate) fn datagram(flow: usize, bytes: Vec<u8>) -> Self {
         Self { flow: flow as u16, connection: 0, payload: bytes.len() as u32, body: Body::Datagram(bytes) }
+    }
+
+    /// A datagram of RTCP, from a socket of its own: its number is that of the channel.
+    pub(crate) fn report(flow: usize, bytes: Vec<u8>) -> Self {
+        Self { connection: RTCP_CHANNEL.0, ..Self::session(flow, Channel::Control, None, bytes) }
     }
 
     pub(crate) fn session(flow: usize, channel: Channel, sequence: Option<u32>, bytes: Vec<u8>) -> Self {

@@ -8,6 +8,7 @@ mod hybrid;
 mod kernel_dataset;
 mod repeats;
 mod rivals;
+mod rtcp;
 #[path = "../examples/hybrid/setup.rs"]
 #[expect(dead_code, reason = "shared with the example, which uses all of it")]
 mod setup;

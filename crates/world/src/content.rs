@@ -10,7 +10,7 @@ use framewire_session::lifecycle::FlowOutcome;
 use framewire_session::{BuildError, FlowSetup, LadderContent, SendingPlan};
 use framewire_units::Timestamp;
 
-use crate::groups::start_of;
+use crate::groups::{session_seed, start_of};
 use crate::movie::{MovieError, load_movie};
 
 /// What the flows of a scenario send.
@@ -93,7 +93,8 @@ impl Content {
                     Ok(setup)
                 }
                 FlowKind::Datagram(_) | FlowKind::Stream(_) | FlowKind::External(_) => {
-                    FlowSetup::of_movie(flow, plan.clone().ok_or_else(|| nothing("movie"))?, number)
+                    let setup = FlowSetup::of_movie(flow, plan.clone().ok_or_else(|| nothing("movie"))?, number)?;
+                    Ok(setup.seeded(session_seed(scenario, number as usize - 1)))
                 }
             }
         };

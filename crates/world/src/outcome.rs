@@ -4,8 +4,8 @@ use std::mem::take;
 
 use framewire_recording::record::{FlowLog, FlowStatus};
 use framewire_recording::summary::Summary;
-use framewire_session::FlowSetup;
 use framewire_session::lifecycle::FlowOutcome;
+use framewire_session::{FlowSetup, rtcp_records};
 
 use crate::packets::FlowPackets;
 
@@ -17,6 +17,7 @@ pub fn flow_log(setup: &FlowSetup, flow: &mut FlowOutcome, packets: FlowPackets)
         status: flow.status.clone(),
         frames: setup.facts_as_sent(&mut flow.sent),
         bulk: flow.bulk,
+        rtcp: rtcp_records(&flow.sent, &flow.received),
         frame_events: take(&mut flow.sent.frame_events),
         datagrams_sent: take(&mut flow.sent.datagrams),
         datagrams_received: take(&mut flow.received.datagrams),

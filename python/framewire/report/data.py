@@ -54,6 +54,8 @@ class ReportRun:
     releases: pl.DataFrame
     summary: pl.DataFrame
     notes: list[str] = field(default_factory=list)
+    reports: pl.DataFrame = field(default_factory=pl.DataFrame)
+    """What the ends of flows reported to each other by RTCP; empty where none did."""
     players: dict[str, Player] = field(default_factory=dict)
     """By flow, players that are others than the scenario's."""
     check: Callable[[Path], None] = lambda _file: None
@@ -277,6 +279,7 @@ def load(directory: Path, *, drawn: bool = True) -> ReportRun:
         releases=table(results, "accuracy", notes) if drawn else nothing,
         summary=table(results, "summary", notes),
         notes=notes,
+        reports=reports(results, notes) if drawn else nothing,
         check=results.check,
     )
 
@@ -298,6 +301,15 @@ def table(results: RunDirectory, name: str, notes: list[str]) -> pl.DataFrame:
     """One of the run's tables; empty, with a note, when it is missing or damaged."""
     try:
         return results.table(name)
+    except InputError as error:
+        notes.append(f"{error}: what is drawn from it is left out")
+        return pl.DataFrame()
+
+
+def reports(results: RunDirectory, notes: list[str]) -> pl.DataFrame:
+    """What was reported by RTCP; empty where nothing was, and with a note where it cannot be read."""
+    try:
+        return results.rtcp
     except InputError as error:
         notes.append(f"{error}: what is drawn from it is left out")
         return pl.DataFrame()

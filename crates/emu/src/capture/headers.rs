@@ -1,5 +1,6 @@
 //! How much of a frame is headers.
 
+use framewire_wire::rtcp::is_rtcp;
 use framewire_wire::vtp::VIDEO_HEADER_LENGTH;
 
 use crate::kernel::packet_ring::ETHERNET_HEADER;
@@ -32,17 +33,12 @@ fn headers(frame: &[u8]) -> Option<usize> {
     let length = match protocol {
         // RFC 9293, 3.1: the data offset, in 32-bit words.
         6 => usize::from(*above.get(12)? >> 4) * 4,
+        // Reports are short, and all of them is wanted.
         17 if is_rtcp(above.get(UDP_HEADER..)?) => above.len(),
         17 => UDP_HEADER + PAYLOAD_HEADERS,
         _ => return None,
     };
     Some(ETHERNET_HEADER + ip + length)
-}
-
-/// RFC 5761, section 4: packet types 192 to 223 are RTCP's. Its reports are short, and all of them is wanted.
-fn is_rtcp(payload: &[u8]) -> bool {
-    payload.first().is_some_and(|first| first >> 6 == 2)
-        && payload.get(1).is_some_and(|kind| (192..=223).contains(kind))
 }
 
 #[cfg(test)]

@@ -22,22 +22,6 @@ pub enum Interest {
     Writable,
 }
 
-/// Waits until `socket` is ready, `deadline` has come, or `stop` is raised. It may also return early. How late the deadline
-/// woke it goes to `wakes`.
-///
-/// # Errors
-/// When the kernel refuses to poll.
-pub fn wait(
-    socket: BorrowedFd<'_>,
-    interest: Interest,
-    clock: Clock,
-    deadline: Option<Timestamp>,
-    stop: &StopFlag,
-    wakes: &Wakes,
-) -> nix::Result<()> {
-    wait_for_any([(stop.descriptor(), Interest::Readable), (socket, interest)], clock, deadline, wakes)
-}
-
 /// Waits until one of the descriptors is as it is to be, or `deadline` has come. It may also return early. How
 /// late the deadline woke it goes to `wakes`.
 ///

@@ -1,6 +1,7 @@
 //! What the packet log takes from a datagram's headers.
 
 use framewire_wire::mpeg_ts::{SYNC_BYTE, reference};
+use framewire_wire::rtcp::is_rtcp;
 use framewire_wire::vtp::Packet;
 use serde::Serialize;
 
@@ -28,7 +29,7 @@ pub struct Headers {
     /// Bytes above UDP or TCP.
     pub payload: u32,
     /// Bytes 2 and 3 of a UDP payload whose first byte says version 2: the sequence number of an RTP packet
-    /// (RFC 3550, 5.1).
+    /// (RFC 3550, 5.1), where the second byte does not say that it is RTCP.
     pub rtp_sequence: Option<u16>,
     /// Sequence number of a video packet of an adaptive stream.
     pub video_sequence: Option<u32>,
@@ -85,7 +86,7 @@ fn split_ip(datagram: &[u8]) -> Option<(u8, bool, &[u8])> {
 
 fn parse_udp(body: &[u8]) -> Headers {
     let payload = body.get(8..).unwrap_or(&[]);
-    let is_rtp = payload.len() >= 12 && payload[0] >> 6 == 2;
+    let is_rtp = payload.len() >= 12 && payload[0] >> 6 == 2 && !is_rtcp(payload);
     Headers {
         protocol: Protocol::Udp,
         source_port: be16(body, 0).unwrap_or(0),
@@ -152,8 +153,13 @@ mod tests {
         assert_eq!(headers.protocol, Protocol::Udp);
         assert_eq!((headers.source_port, headers.destination_port), (5000, 5002));
         assert_eq!((headers.payload, headers.rtp_sequence), (14, Some(0xabcd)));
-        datagram[28] = 0x40; // not version 2
-        assert_eq!(Headers::parse(&datagram).rtp_sequence, None);
+        for (at, byte) in [(28, 0x40), (29, 200), (29, 223)] {
+            let mut other = datagram.clone();
+            other[at] = byte;
+            assert_eq!(Headers::parse(&other).rtp_sequence, None, "not version 2, or RTCP");
+        }
+        datagram[29] = 0xE0; // payload type 96 with a marker
+        assert_eq!(Headers::parse(&datagram).rtp_sequence, Some(0xabcd));
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod hash;
 mod incremental;
 mod packets;
 mod rates;
+mod rtcp;
 mod summary;
 mod table;
 #[cfg(test)]
@@ -19,6 +20,7 @@ pub use hash::TableHash;
 pub use incremental::{TablesAhead, WrittenAhead};
 pub use packets::{PacketRow, packets};
 pub use rates::{RateRow, rates};
+pub use rtcp::{RtcpRow, rtcp};
 pub use summary::summary;
 pub(crate) use table::TableWriter;
 pub use table::{FORMAT_KEY, FORMAT_VERSION, Table};

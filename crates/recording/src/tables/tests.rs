@@ -278,6 +278,7 @@ fn the_documentation_lists_exactly_the_columns_that_are_written() {
     assert_eq!(documented("packets"), described(&super::packets()));
     assert_eq!(documented("flows"), described(&super::flows()));
     assert_eq!(documented("rates"), described(&super::rates()));
+    assert_eq!(documented("rtcp"), described(&super::rtcp()));
     assert_eq!(documented("accuracy"), described(&super::accuracy()));
     assert_eq!(documented("summary"), described(&super::summary()));
 }

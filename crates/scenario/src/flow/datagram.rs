@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::pacing::{self, Pacing};
-use super::{queue, send_buffer};
+use super::{Rtcp, queue, rtcp, send_buffer};
 use crate::error::ScenarioError;
 use crate::section::Section;
 use crate::{names, text};
@@ -34,6 +34,10 @@ pub struct DatagramFlow {
     #[serde(serialize_with = "text::serialize", skip_serializing_if = "is_at_once")]
     #[schemars(schema_with = "text::schema::<Spread>")]
     pub spread: Spread,
+    /// Which reports its ends send each other; only for datagrams of RTP, absent: none.
+    // A flow without them is written as before there was the key.
+    #[serde(skip_serializing_if = "rtcp::is_off")]
+    pub rtcp: Rtcp,
     /// `SO_SNDBUF` as getsockopt reports it; absent: the kernel's own (autotuned on TCP).
     #[serde(serialize_with = "text::serialize_optional", skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "text::schema::<DataSize>")]
@@ -49,7 +53,7 @@ pub struct DatagramFlow {
 
 impl DatagramFlow {
     pub(super) fn keys(kind: TransportKind) -> Vec<&'static str> {
-        [&["packets", "spread", "send_buffer"], pacing::keys(kind), queue::keys(kind)].concat()
+        [&["packets", "spread", "send_buffer"], rtcp::keys(kind), pacing::keys(kind), queue::keys(kind)].concat()
     }
 
     pub(super) fn read(
@@ -62,6 +66,7 @@ impl DatagramFlow {
             overflow,
             packets: section.text("packets")?.unwrap_or(PacketRule::Full),
             spread: section.text("spread")?.unwrap_or(Spread::AtOnce),
+            rtcp: rtcp::read(section)?,
             send_buffer: send_buffer(section, transport.profile())?,
             pacing: pacing::read(section, transport)?,
             queue: queue::read(section, transport)?,

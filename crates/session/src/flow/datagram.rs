@@ -1,13 +1,15 @@
 //! The movie in packets over UDP.
 
-use framewire_scenario as scenario;
+use framewire_scenario::{self as scenario, Rtcp};
 use framewire_transport::{DatagramReceiver, DatagramSender, Overflow, Spread};
+use framewire_units::Seed;
 
 use super::movie::MovieSetup;
 use super::packets::MoviePackets;
 use super::{BuildError, CommonSetup};
 use crate::plan::SendingPlan;
 use crate::receiver::{ReceiverLog, ReceiverSession, ReceivingHalf};
+use crate::rtcp::{RtcpEnd, RtcpSetup};
 use crate::sender::{SenderSession, SendingHalf};
 
 /// A flow of the movie over datagrams.
@@ -20,6 +22,7 @@ pub struct DatagramSetup {
     error_reports: bool,
     packets: MoviePackets,
     spread: Spread,
+    rtcp: Option<RtcpSetup>,
 }
 
 impl DatagramSetup {
@@ -33,7 +36,14 @@ impl DatagramSetup {
         let packets = MoviePackets::new(&movie, &common, own.packets, ssrc)?
             .expect("invariant: an elementary stream does not go in datagrams");
         let error_reports = own.transport.wants_error_reports();
-        Ok(Self { common, movie, overflow: own.overflow, error_reports, packets, spread: own.spread })
+        let (flow, session) = (common.name().to_owned(), movie.plan.mean_rate());
+        let rtcp = (own.rtcp != Rtcp::Off).then(|| RtcpSetup {
+            flow,
+            ssrc,
+            bandwidth: RtcpSetup::bandwidth(session, own.rtcp == Rtcp::Full),
+            seed: Seed(u64::from(ssrc)),
+        });
+        Ok(Self { common, movie, overflow: own.overflow, error_reports, packets, spread: own.spread, rtcp })
     }
 
     /// What it sends.
@@ -46,15 +56,29 @@ impl DatagramSetup {
         self.error_reports
     }
 
+    /// True where both ends have a socket for RTCP beside that of the movie, at the next port up.
+    pub fn has_rtcp(&self) -> bool {
+        self.rtcp.is_some()
+    }
+
+    /// The same flow, whose RTCP draws from this seed.
+    pub(super) fn seeded(&mut self, seed: Seed) {
+        if let Some(rtcp) = &mut self.rtcp {
+            rtcp.seed = seed;
+        }
+    }
+
     /// The sender's side.
     pub fn sender(&self) -> SenderSession {
         let half = DatagramSender::new(self.movie.queue(), self.packets.packetizer(), self.overflow);
-        self.movie.sender(SendingHalf::Datagram(half.with_spread(self.spread)), &self.common)
+        let half = SendingHalf::Datagram(half.with_spread(self.spread));
+        self.movie.sender(half, &self.common).with_rtcp(self.rtcp.as_ref().map(RtcpSetup::sender))
     }
 
     /// The receiver's side.
     pub fn receiver(&self) -> ReceiverSession {
         let half = ReceivingHalf::Datagram(DatagramReceiver::new(self.packets.depacketizer()));
-        ReceiverSession::new(half, ReceiverLog::new(&self.common.recording))
+        let rtcp: Option<RtcpEnd> = self.rtcp.as_ref().map(RtcpSetup::receiver);
+        ReceiverSession::new(half, ReceiverLog::new(&self.common.recording)).with_rtcp(rtcp)
     }
 }

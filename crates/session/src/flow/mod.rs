@@ -16,7 +16,7 @@ use framewire_recording::Samples;
 use framewire_recording::record::FrameFacts;
 use framewire_recording::spool::{Spool, Spooled};
 use framewire_scenario::{self as scenario, FlowKind};
-use framewire_units::{DataSize, Duration, Timestamp};
+use framewire_units::{DataSize, Duration, Seed, Timestamp};
 
 pub use self::adaptive::AdaptiveSetup;
 pub use self::bulk::BulkSetup;
@@ -196,6 +196,15 @@ impl FlowSetup {
             Self::External(setup) => &mut setup.common,
         };
         common.recording = recording;
+        self
+    }
+
+    /// The same flow, whose draws are of this seed.
+    #[must_use]
+    pub fn seeded(mut self, seed: Seed) -> Self {
+        if let Self::Datagram(setup) = &mut self {
+            setup.seeded(seed);
+        }
         self
     }
 

@@ -6,7 +6,9 @@ use framewire_units::Timestamp;
 use super::outcome::{FlowOutcome, joined};
 use super::received_movie::ReceivedMovie;
 use super::sending::MovieSending;
+use crate::half::{Arrival, Half};
 use crate::receiver::{ReceiverLog, ReceiverSession};
+use crate::rtcp::RTCP_CHANNEL;
 
 /// What one look at a receiver's socket gave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +21,8 @@ pub enum Taken<'a> {
     Opened,
     /// One datagram, or the next bytes of a stream, and when they reached the host.
     Bytes(Timestamp, &'a [u8]),
+    /// A datagram of RTCP, and when it reached the host.
+    Report(Timestamp, &'a [u8]),
 }
 
 /// The socket of a receiver, as its host has it.
@@ -28,6 +32,12 @@ pub trait ReceivingSocket {
     /// # Errors
     /// When the socket is broken.
     fn take(&mut self, now: Timestamp) -> Result<Taken<'_>, SocketError>;
+
+    /// Sends a datagram of RTCP without waiting; only asked of a flow that has it. False where it did not leave.
+    ///
+    /// # Errors
+    /// When the socket is broken.
+    fn report(&mut self, now: Timestamp, datagram: &[u8]) -> Result<bool, SocketError>;
 }
 
 /// What a world is to do next for a receiver.
@@ -71,6 +81,12 @@ impl MovieReceiving {
             self.session.handle_input(now, bytes);
             self.keep_frames();
         }
+    }
+
+    /// A datagram of RTCP came, of which there is no buffer to fill: there may be something to answer, for which it is to be
+    /// polled.
+    pub fn handle_report(&mut self, now: Timestamp, datagram: &[u8]) {
+        Half::handle_arrival(&mut self.session, now, RTCP_CHANNEL, Arrival::Datagram(datagram));
     }
 
     /// Does what is due, and reads once if that is wanted. `is_last`: nothing more comes than there is.
@@ -139,6 +155,7 @@ impl MovieReceiving {
     ) -> Result<ReceivingStep, SocketError> {
         self.session.handle_timeout(now);
         self.keep_frames();
+        self.session.report(now, |datagram| socket.report(now, datagram))?;
         let readable = self.session.wants_bytes(now);
         let taken = if readable { socket.take(now)? } else { Taken::Nothing };
         match taken {
@@ -146,6 +163,10 @@ impl MovieReceiving {
             Taken::Nothing if is_last => Ok(ReceivingStep::Ended),
             Taken::Nothing => Ok(ReceivingStep::Wait { readable, timeout: self.session.next_timeout() }),
             Taken::Opened => Ok(ReceivingStep::Again),
+            Taken::Report(at, datagram) => {
+                Half::handle_arrival(&mut self.session, at, RTCP_CHANNEL, Arrival::Datagram(datagram));
+                Ok(ReceivingStep::Again)
+            }
             Taken::Bytes(at, bytes) => {
                 // A receiver that paces the sender has arrived at a byte when it reads it, not when its host got it.
                 let at = if self.session.is_paced() { now } else { at };

@@ -6,7 +6,8 @@ use framewire_transport::socket::SocketError;
 use framewire_units::{DataSize, Timestamp};
 
 use super::sampling::{SAMPLE_INTERVAL, Sampling};
-use crate::half::{Channels, Half, Wait};
+use crate::half::{Arrival, Channels, Half, Wait};
+use crate::rtcp::RTCP_CHANNEL;
 use crate::sender::{SenderLog, SenderProgress, SenderSession};
 
 /// The socket of a sender, as its host has it.
@@ -56,6 +57,14 @@ impl MovieSending {
     pub fn poll(&mut self, now: Timestamp, socket: &mut impl SendingSocket) {
         if let Err(error) = self.step(now, socket) {
             self.fail(now, error);
+        }
+    }
+
+    /// A report of the receiver came, by RTCP: there may be something to answer, for which it is to be polled.
+    pub fn handle_report(&mut self, now: Timestamp, datagram: &[u8]) {
+        Half::handle_arrival(&mut self.session, now, RTCP_CHANNEL, Arrival::Datagram(datagram));
+        if let Phase::Streaming(wait) = &mut self.phase {
+            wait.timeout = Some(now);
         }
     }
 

@@ -127,6 +127,10 @@ impl ReceivingSocket for Host {
         }
         Ok(if self.finished && !self.datagrams { Taken::End } else { Taken::Nothing })
     }
+
+    fn report(&mut self, _: Timestamp, _: &[u8]) -> Result<bool, SocketError> {
+        panic!("nothing here has RTCP");
+    }
 }
 
 /// Lets the sender do what it asks for, millisecond by millisecond, while `leave` empties its host; returns when it ended.

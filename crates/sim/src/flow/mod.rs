@@ -9,6 +9,7 @@ use framewire_link::Port;
 use framewire_recording::record::RateSample;
 use framewire_scenario::Scenario;
 use framewire_session::FlowSetup;
+use framewire_session::half::ChannelId;
 use framewire_session::lifecycle::{FlowOutcome, ReceivedMovie};
 use framewire_units::{Seed, Timestamp};
 use framewire_world::{session_seed, start_of};
@@ -111,7 +112,7 @@ impl Flow {
     /// The sender's own device has let go of a packet of this flow.
     pub(crate) fn handle_released(&mut self, now: Timestamp, connection: u8, payload: u32, wires: &mut FlowWires) {
         match self {
-            Self::Movie(flow) => flow.handle_released(now, payload, wires),
+            Self::Movie(flow) => flow.handle_released(now, ChannelId(connection), payload, wires),
             Self::Adaptive(flow) => flow.handle_released(now, payload, wires),
             Self::Bulk(flow) => flow.handle_released(now, connection, payload, wires),
         }

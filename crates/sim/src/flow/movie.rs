@@ -1,8 +1,9 @@
 //! A flow of the movie: its two ends, its socket, and what they wait for.
 
 use framewire_link::Port;
+use framewire_session::half::ChannelId;
 use framewire_session::lifecycle::{FlowOutcome, MovieReceiving, MovieSending, ReceivedMovie, ReceivingStep, Settling};
-use framewire_session::{DatagramSetup, SenderProgress, StreamSetup};
+use framewire_session::{DatagramSetup, RTCP_CHANNEL, SenderProgress, StreamSetup};
 use framewire_units::{Seed, Timestamp};
 
 use super::connection::{DEFAULT_SEND_BUFFER, tcp_configs};
@@ -74,6 +75,13 @@ impl MovieFlow {
                 self.receiving.handle_datagram(now, &bytes);
                 socket.recycle(bytes);
             }
+            (MovieSocket::Udp(_), Body::Session(_, _, report)) => {
+                match to {
+                    Port::Sender => self.sending.handle_report(now, &report),
+                    Port::Receiver => self.receiving.handle_report(now, &report),
+                }
+                self.advance(now, wires);
+            }
             (MovieSocket::Tcp(connection), Body::Segment(segment)) => {
                 connection.handle_segment(now, to, &segment, wires);
                 self.advance(now, wires);
@@ -83,9 +91,12 @@ impl MovieFlow {
     }
 
     /// The sender's own device has let go of a packet of this flow.
-    pub(crate) fn handle_released(&mut self, now: Timestamp, payload: u32, wires: &mut FlowWires) {
-        self.socket.handle_released(now, payload, wires);
-        self.advance(now, wires);
+    pub(crate) fn handle_released(&mut self, now: Timestamp, channel: ChannelId, payload: u32, wires: &mut FlowWires) {
+        // A report is of a socket of its own, whose buffer holds far more than what is sent in five seconds.
+        if channel != RTCP_CHANNEL {
+            self.socket.handle_released(now, payload, wires);
+            self.advance(now, wires);
+        }
     }
 
     /// Ends the stream early.
@@ -135,7 +146,8 @@ impl MovieFlow {
         let has_settled =
             settling.is_some_and(|settling| settling.has_ended(now, |packets| wires.has_settled(packets)));
         // Datagrams were handed over as they came: there is nothing to read before the end.
-        if has_settled || self.socket.is_stream() || self.receiving.has_failed() {
+        let is_due = self.receiving.next_timeout().is_some_and(|at| at <= now);
+        if has_settled || is_due || self.socket.is_stream() || self.receiving.has_failed() {
             let mut socket = self.socket.at(now, wires);
             while self.receiving.poll(now, has_settled, &mut socket) == ReceivingStep::Again {}
         }

@@ -1,6 +1,8 @@
 //! The socket of a flow of the movie, of either kind, as both ends of the flow see it.
 
+use framewire_link::Port;
 use framewire_recording::record::FlowSample;
+use framewire_session::RTCP_CHANNEL;
 use framewire_session::half::{ChannelId, Channels};
 use framewire_session::lifecycle::{ReceivingSocket, SendingSocket, Taken};
 use framewire_transport::socket::{DatagramSend, SocketError};
@@ -98,14 +100,18 @@ pub(crate) fn wrong_kind(operation: &'static str) -> SocketError {
     SocketError { operation, reason: "Operation not supported".to_owned() }
 }
 
-/// There is one channel.
+/// There is one channel, and over UDP that of reports.
 impl Channels for MovieSocketAt<'_> {
     fn has_room(&self, _: ChannelId) -> bool {
         self.socket.is_writable()
     }
 
-    fn send(&mut self, _: ChannelId, datagram: &[u8], _: Option<u32>) -> Result<DatagramSend, SocketError> {
+    fn send(&mut self, channel: ChannelId, datagram: &[u8], _: Option<u32>) -> Result<DatagramSend, SocketError> {
         match self.socket {
+            MovieSocket::Udp(socket) if channel == RTCP_CHANNEL => {
+                socket.report(self.now, Port::Sender, datagram, self.wires);
+                Ok(DatagramSend::Sent)
+            }
             MovieSocket::Udp(socket) => Ok(socket.send(self.now, datagram, self.wires)),
             MovieSocket::Tcp(_) => Err(wrong_kind("send")),
         }
@@ -160,5 +166,13 @@ impl ReceivingSocket for MovieSocketAt<'_> {
             return Ok(if connection.server.has_ended() { Taken::End } else { Taken::Nothing });
         }
         Ok(Taken::Bytes(now, connection.read(now, READ_SIZE, self.wires)))
+    }
+
+    fn report(&mut self, now: Timestamp, datagram: &[u8]) -> Result<bool, SocketError> {
+        match self.socket {
+            MovieSocket::Udp(socket) => socket.report(now, Port::Receiver, datagram, self.wires),
+            MovieSocket::Tcp(_) => return Err(wrong_kind("report")),
+        }
+        Ok(true)
     }
 }

@@ -74,6 +74,12 @@ impl UdpSender {
         DatagramSend::Sent
     }
 
+    /// Sends a datagram of RTCP from one of the flow's two ends, by a socket of its own that always has room.
+    pub(crate) fn report(&mut self, now: Timestamp, from: Port, datagram: &[u8], wires: &mut FlowWires) {
+        let cargo = Cargo::report(self.flow, datagram.to_vec());
+        wires.send(now, from, self.station, packet_size(DataSize::from_bytes(datagram.len() as u64)), cargo);
+    }
+
     /// Kernel memory that the send buffer still admits.
     pub(crate) fn free_room(&self) -> DataSize {
         DataSize::from_bytes(self.send_buffer) - self.queued()

@@ -56,3 +56,15 @@ pub use ntp::NtpTime;
 pub use participant::{Event, Participant, Settings};
 pub use reception::Reception;
 pub use timer::ReportTimer;
+
+/// Whether a datagram is of RTCP and not of RTP, where it is of either: packet types 192 to 223 are RTCP's (RFC 5761, section 4).
+///
+/// ```
+/// use framewire_wire::rtcp::is_rtcp;
+///
+/// assert!(is_rtcp(&[0x80, 200, 0, 6]) && is_rtcp(&[0x81, 203]));
+/// assert!(!is_rtcp(&[0x80, 96]) && !is_rtcp(&[0x80, 0xE0]) && !is_rtcp(&[0x80]));
+/// ```
+pub fn is_rtcp(datagram: &[u8]) -> bool {
+    matches!(datagram, [first, 192..=223, ..] if first >> 6 == 2)
+}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from framewire.report.data import ReportRun
-from framewire.report.figures import link, losses, over_time, packets, quality
+from framewire.report.figures import link, losses, over_time, packets, quality, reports
 from framewire.report.figures.base import Figure, arranged
 from framewire.report.psnr import PsnrResult
 
@@ -55,6 +55,8 @@ def drawn(run: ReportRun) -> list[Section]:
         )]),
         *([Section("levels", "Levels", [over_time.levels(run), over_time.sending_rates(run), over_time.estimates(run)])]
           if run.has_levels else []),
+        *([Section("reports", "What RTCP reports", [reports.loss(run), reports.round_trip(run), reports.jitter(run)])]
+          if not run.reports.is_empty() else []),
         *([Section("socket", "In the sender's socket", [link.congestion_window(run), link.unsent_bytes(run)])]
           if run.samples_sockets else []),
     ]  # fmt: skip

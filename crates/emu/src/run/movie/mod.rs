@@ -1,6 +1,7 @@
 //! A flow of the movie: both of its ends, over this kernel's sockets.
 
 mod receiving;
+mod reports;
 mod sending;
 mod socket;
 

@@ -8,7 +8,7 @@ use framewire_sockets::OpenError;
 
 use super::MovieFlow;
 use super::socket::ReceiverSocket;
-use crate::control::{Failure, Interest, StopFlag, sharpen_timers, wait};
+use crate::control::{Failure, Interest, StopFlag, sharpen_timers, wait_for_any};
 use crate::run::sockets::{cannot_listen, create};
 use framewire_world::FlowState;
 
@@ -25,7 +25,7 @@ impl Listening {
     /// # Errors
     /// When the port is taken, or the file cannot be created.
     pub fn of_datagrams(setup: &DatagramSetup, port: u16, movie: &Path) -> Result<Self, Failure> {
-        Self::new(ReceiverSocket::of_datagrams(port), setup.common.name(), setup.receiver(), movie)
+        Self::new(ReceiverSocket::of_datagrams(setup, port), setup.common.name(), setup.receiver(), movie)
     }
 
     /// The same of a stream flow.
@@ -63,7 +63,10 @@ impl Listening {
                 ReceivingStep::Ended => break,
             };
             let interest = if readable { Interest::Readable } else { Interest::Nothing };
-            let waited = wait(socket.descriptor(), interest, flow.clock, timeout, end, flow.progress.receiver_wakes());
+            let reports = socket.reports().map(|reports| (reports, Interest::Readable));
+            let watched = [(end.descriptor(), Interest::Readable), (socket.descriptor(), interest)];
+            let waited =
+                wait_for_any(watched.into_iter().chain(reports), flow.clock, timeout, flow.progress.receiver_wakes());
             if let Err(error) = waited {
                 receiving.fail(flow.clock.now(), format!("ppoll: {error}"));
             }

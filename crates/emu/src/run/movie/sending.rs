@@ -2,11 +2,12 @@
 
 use framewire_session::lifecycle::MovieSending;
 use framewire_sockets::OpenError;
+use framewire_transport::socket::SocketError;
 use framewire_units::Timestamp;
 
 use super::MovieFlow;
 use super::socket::SenderSocket;
-use crate::control::{Interest, sharpen_timers, sleep_until, wait};
+use crate::control::{Interest, sharpen_timers, sleep_until, wait_for_any};
 use framewire_world::FlowState;
 
 /// Streams from inside the sender's host, from the origin of the clock to the end of the stream: all data has left the
@@ -31,6 +32,9 @@ pub fn send(
 fn drive(flow: &MovieFlow<'_>, sending: &mut MovieSending, socket: &mut SenderSocket) {
     loop {
         let now = flow.clock.now();
+        if let Err(error) = take_reports(flow, sending, socket) {
+            sending.fail(now, error);
+        }
         if flow.stop.is_raised() {
             sending.stop(now);
         } else {
@@ -46,9 +50,25 @@ fn drive(flow: &MovieFlow<'_>, sending: &mut MovieSending, socket: &mut SenderSo
         }
         let interest = if sending.waits_for_room() { Interest::Writable } else { Interest::Nothing };
         let deadline = sending.next_timeout();
-        let waited = wait(socket.descriptor(), interest, flow.clock, deadline, flow.stop, flow.progress.sender_wakes());
+        let reports = socket.report_descriptor().map(|reports| (reports, Interest::Readable));
+        let watched = [(flow.stop.descriptor(), Interest::Readable), (socket.descriptor(), interest)];
+        let waited =
+            wait_for_any(watched.into_iter().chain(reports), flow.clock, deadline, flow.progress.sender_wakes());
         if let Err(error) = waited {
             sending.fail(flow.clock.now(), format!("ppoll: {error}"));
         }
     }
+}
+
+/// Hands over the receiver's reports, where the flow has them.
+fn take_reports(
+    flow: &MovieFlow<'_>,
+    sending: &mut MovieSending,
+    socket: &mut SenderSocket,
+) -> Result<(), SocketError> {
+    let Some(reports) = socket.reports() else { return Ok(()) };
+    while let Some((at, report)) = reports.receive(flow.clock)? {
+        sending.handle_report(at, report);
+    }
+    Ok(())
 }

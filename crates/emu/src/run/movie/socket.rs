@@ -6,7 +6,7 @@ use framewire_emu::Clock;
 use framewire_recording::record::FlowSample;
 use framewire_session::half::{ChannelId, Channels};
 use framewire_session::lifecycle::{ReceivingSocket, SendingSocket, Taken};
-use framewire_session::{DatagramSetup, StreamSetup};
+use framewire_session::{DatagramSetup, RTCP_CHANNEL, StreamSetup};
 use framewire_sockets::{
     OpenError, TcpListener, TcpOptions, TcpRead, TcpReceiver, TcpSender, UdpOptions, UdpRead, UdpReceiver, UdpSender,
 };
@@ -14,14 +14,15 @@ use framewire_transport::socket::{DatagramSend, DatagramSocket, SocketError, Str
 use framewire_units::{DataSize, Timestamp};
 use framewire_world::UDP_RECEIVE_BUFFER;
 
+use super::reports::ReportSocket;
 use crate::run::sockets::{
     READ_SIZE, receiver_address, sample_connection, sender_address, stamp, tcp_options, wrong_kind,
 };
 
 /// The socket of a sender.
 pub enum SenderSocket {
-    /// Of a datagram flow.
-    Udp(UdpSender),
+    /// Of a datagram flow; with one for reports where it has them.
+    Udp(UdpSender, Option<ReportSocket>),
     /// Of a stream flow.
     Tcp(TcpSender),
 }
@@ -37,7 +38,8 @@ impl SenderSocket {
             report_errors: setup.wants_error_reports(),
             ..UdpOptions::default()
         };
-        UdpSender::open(sender_address(port), receiver_address(port), &options).map(Self::Udp)
+        let reports = setup.has_rtcp().then(|| ReportSocket::of_sender(port)).transpose()?;
+        Ok(Self::Udp(UdpSender::open(sender_address(port), receiver_address(port), &options)?, reports))
     }
 
     /// That of a stream flow, in the sender's host.
@@ -52,16 +54,26 @@ impl SenderSocket {
     /// What poll(2) waits for.
     pub fn descriptor(&self) -> BorrowedFd<'_> {
         match self {
-            Self::Udp(socket) => socket.as_fd(),
+            Self::Udp(socket, _) => socket.as_fd(),
             Self::Tcp(socket) => socket.as_fd(),
         }
+    }
+
+    /// What poll(2) waits for on the socket of reports, where the flow has them.
+    pub fn report_descriptor(&self) -> Option<BorrowedFd<'_>> {
+        if let Self::Udp(_, Some(reports)) = self { Some(reports.descriptor()) } else { None }
+    }
+
+    /// The socket of reports, where the flow has them.
+    pub fn reports(&mut self) -> Option<&mut ReportSocket> {
+        if let Self::Udp(_, reports) = self { reports.as_mut() } else { None }
     }
 }
 
 impl SenderSocket {
     fn datagrams(&mut self, operation: &'static str) -> Result<&mut UdpSender, SocketError> {
         match self {
-            Self::Udp(socket) => Ok(socket),
+            Self::Udp(socket, _) => Ok(socket),
             Self::Tcp(_) => Err(wrong_kind(operation)),
         }
     }
@@ -69,20 +81,23 @@ impl SenderSocket {
     fn stream(&mut self, operation: &'static str) -> Result<&mut TcpSender, SocketError> {
         match self {
             Self::Tcp(socket) => Ok(socket),
-            Self::Udp(_) => Err(wrong_kind(operation)),
+            Self::Udp(..) => Err(wrong_kind(operation)),
         }
     }
 }
 
-/// There is one channel.
+/// There is one channel, and over UDP that of reports.
 impl Channels for SenderSocket {
     /// The socket itself says so when it has none.
     fn has_room(&self, _: ChannelId) -> bool {
         true
     }
 
-    fn send(&mut self, _: ChannelId, datagram: &[u8], _: Option<u32>) -> Result<DatagramSend, SocketError> {
-        self.datagrams("send")?.send(datagram)
+    fn send(&mut self, channel: ChannelId, datagram: &[u8], _: Option<u32>) -> Result<DatagramSend, SocketError> {
+        match self.reports() {
+            Some(reports) if channel == RTCP_CHANNEL => reports.send(datagram),
+            _ => self.datagrams("send")?.send(datagram),
+        }
     }
 
     fn free_room(&mut self, _: ChannelId) -> Result<DataSize, SocketError> {
@@ -105,14 +120,14 @@ impl Channels for SenderSocket {
 impl SendingSocket for SenderSocket {
     fn queued(&mut self) -> Result<DataSize, SocketError> {
         match self {
-            Self::Udp(socket) => socket.queued(),
+            Self::Udp(socket, _) => socket.queued(),
             Self::Tcp(socket) => socket.queued(),
         }
     }
 
     fn sample(&mut self, at: Timestamp) -> Option<FlowSample> {
         match self {
-            Self::Udp(socket) => {
+            Self::Udp(socket, _) => {
                 let queued_bytes = Some(socket.queued().ok()?.as_bytes());
                 Some(FlowSample { at, queued_bytes, ..FlowSample::default() })
             }
@@ -124,6 +139,7 @@ impl SendingSocket for SenderSocket {
 /// The socket of a receiver.
 pub struct ReceiverSocket {
     kind: Kind,
+    reports: Option<ReportSocket>,
     buffer: Vec<u8>,
     /// Bytes that came and were not counted yet.
     came: u64,
@@ -140,9 +156,11 @@ impl ReceiverSocket {
     ///
     /// # Errors
     /// When the port is taken.
-    pub fn of_datagrams(port: u16) -> Result<Self, OpenError> {
+    pub fn of_datagrams(setup: &DatagramSetup, port: u16) -> Result<Self, OpenError> {
         let options = UdpOptions { receive_buffer: Some(UDP_RECEIVE_BUFFER), ..UdpOptions::default() };
-        UdpReceiver::bind(receiver_address(port), &options).map(|socket| Self::new(Kind::Udp(socket)))
+        let reports = setup.has_rtcp().then(|| ReportSocket::of_receiver(port)).transpose()?;
+        let socket = UdpReceiver::bind(receiver_address(port), &options)?;
+        Ok(Self { reports, ..Self::new(Kind::Udp(socket)) })
     }
 
     /// That of a stream flow, in the receiver's host.
@@ -155,7 +173,7 @@ impl ReceiverSocket {
     }
 
     fn new(kind: Kind) -> Self {
-        Self { kind, buffer: vec![0; READ_SIZE], came: 0 }
+        Self { kind, reports: None, buffer: vec![0; READ_SIZE], came: 0 }
     }
 
     /// The same on the run's clock.
@@ -176,6 +194,11 @@ impl ReceiverSocket {
             Kind::Tcp(socket) => socket.as_fd(),
         }
     }
+
+    /// The same of the socket of reports, where the flow has them.
+    pub fn reports(&self) -> Option<BorrowedFd<'_>> {
+        self.reports.as_ref().map(ReportSocket::descriptor)
+    }
 }
 
 /// A [`ReceiverSocket`] whose kernel's time stamps are converted to the run's clock.
@@ -186,7 +209,7 @@ pub struct ReceiverSocketAt<'a> {
 
 impl ReceivingSocket for ReceiverSocketAt<'_> {
     fn take(&mut self, _now: Timestamp) -> Result<Taken<'_>, SocketError> {
-        let ReceiverSocket { kind, buffer, came } = self.socket;
+        let ReceiverSocket { kind, reports, buffer, came } = self.socket;
         let (length, stamped) = match kind {
             Kind::Listening(listener) => {
                 let Some(connection) = listener.accept()? else { return Ok(Taken::Nothing) };
@@ -194,7 +217,10 @@ impl ReceivingSocket for ReceiverSocketAt<'_> {
                 return Ok(Taken::Opened);
             }
             Kind::Udp(socket) => match socket.receive(buffer)? {
-                UdpRead::Nothing => return Ok(Taken::Nothing),
+                UdpRead::Nothing => {
+                    let report = reports.as_mut().map(|reports| reports.receive(self.clock)).transpose()?.flatten();
+                    return Ok(report.map_or(Taken::Nothing, |(at, report)| Taken::Report(at, report)));
+                }
                 UdpRead::Datagram { length, realtime_nanos, .. } => (length, realtime_nanos),
             },
             Kind::Tcp(socket) => match socket.read(buffer)? {
@@ -205,5 +231,10 @@ impl ReceivingSocket for ReceiverSocketAt<'_> {
         };
         *came += length as u64;
         Ok(Taken::Bytes(stamp(self.clock, stamped), &buffer[..length]))
+    }
+
+    fn report(&mut self, _now: Timestamp, datagram: &[u8]) -> Result<bool, SocketError> {
+        let reports = self.socket.reports.as_mut().ok_or_else(|| wrong_kind("report"))?;
+        Ok(reports.send(datagram)? == DatagramSend::Sent)
     }
 }

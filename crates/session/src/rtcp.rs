@@ -1,0 +1,193 @@
+//! One end of a flow's RTCP: a participant, and what it sent and got.
+
+use framewire_transport::socket::{DatagramSend, SocketError};
+use framewire_units::{Bitrate, DataSize, Seed, Timestamp};
+use framewire_wire::rtcp::{Event, Participant, RtcpBandwidth, Settings};
+use framewire_wire::rtp::RtpHeader;
+
+use crate::half::{ChannelId, Channels};
+
+/// The channel of RTCP beside that of the movie: over UDP the next port up (RFC 3550, section 11).
+pub const RTCP_CHANNEL: ChannelId = ChannelId(1);
+
+/// Packets of RTCP that are kept of what arrives; more are not recorded, so that a hostile peer cannot fill the memory. At one in
+/// five seconds from the other end these are 91 hours.
+const MOST_KEPT: usize = 65_536;
+
+/// The RTCP of a flow, as its description says it to both ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RtcpSetup {
+    /// The flow's name, from which those of its ends are made.
+    pub(crate) flow: String,
+    /// The sender's synchronisation source; the receiver's has all its bits the other way.
+    pub(crate) ssrc: u32,
+    /// What RTCP may take of the session.
+    pub(crate) bandwidth: RtcpBandwidth,
+    /// Of what both ends draw.
+    pub(crate) seed: Seed,
+}
+
+/// What one end sent and what came to it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RtcpLog {
+    /// Datagrams, in the order in which they were sent.
+    pub sent: Vec<(Timestamp, Vec<u8>)>,
+    /// Datagrams that came, in order of arrival.
+    pub received: Vec<(Timestamp, Vec<u8>)>,
+    /// Datagrams that came and were no RTCP.
+    pub rejected: u64,
+}
+
+/// One end.
+#[derive(Clone, Debug)]
+pub(crate) struct RtcpEnd {
+    participant: Participant,
+    log: RtcpLog,
+}
+
+/// The channels of a sender, of which it is told what leaves on that of the movie.
+pub(crate) struct Tapped<'a> {
+    pub(crate) channels: &'a mut dyn Channels,
+    pub(crate) rtcp: &'a mut RtcpEnd,
+    pub(crate) now: Timestamp,
+}
+
+impl Channels for Tapped<'_> {
+    fn has_room(&self, channel: ChannelId) -> bool {
+        self.channels.has_room(channel)
+    }
+
+    fn send(
+        &mut self,
+        channel: ChannelId,
+        datagram: &[u8],
+        sequence: Option<u32>,
+    ) -> Result<DatagramSend, SocketError> {
+        let sent = self.channels.send(channel, datagram, sequence)?;
+        if sent == DatagramSend::Sent {
+            self.rtcp.handle_rtp_sent(self.now, datagram);
+        }
+        Ok(sent)
+    }
+
+    fn free_room(&mut self, channel: ChannelId) -> Result<DataSize, SocketError> {
+        self.channels.free_room(channel)
+    }
+
+    fn write(&mut self, channel: ChannelId, bytes: &[u8]) -> Result<usize, SocketError> {
+        self.channels.write(channel, bytes)
+    }
+
+    fn unsent(&mut self, channel: ChannelId) -> Result<DataSize, SocketError> {
+        self.channels.unsent(channel)
+    }
+
+    fn finish(&mut self, channel: ChannelId) -> Result<(), SocketError> {
+        self.channels.finish(channel)
+    }
+}
+
+impl RtcpSetup {
+    /// 5 % of the stream's bandwidth, of which receivers may have nothing.
+    pub(crate) fn bandwidth(session: Bitrate, receivers: bool) -> RtcpBandwidth {
+        RtcpBandwidth::described(session, None, (!receivers).then_some(0))
+    }
+
+    /// The sender's end.
+    pub(crate) fn sender(&self) -> RtcpEnd {
+        self.end(self.ssrc, "sender")
+    }
+
+    /// The receiver's end.
+    pub(crate) fn receiver(&self) -> RtcpEnd {
+        self.end(!self.ssrc, "receiver")
+    }
+
+    fn end(&self, ssrc: u32, end: &str) -> RtcpEnd {
+        let name = format!("{end}@{}", self.flow);
+        let settings = Settings { ssrc, name, bandwidth: self.bandwidth, ..Settings::default() };
+        let participant = Participant::new(settings, Timestamp::ZERO, self.seed);
+        let participant = participant.expect("invariant: the name of a flow has at most 64 letters");
+        RtcpEnd { participant, log: RtcpLog::default() }
+    }
+}
+
+impl RtcpEnd {
+    /// A packet of RTP was sent.
+    pub(crate) fn handle_rtp_sent(&mut self, now: Timestamp, datagram: &[u8]) {
+        if let Ok((header, payload)) = RtpHeader::parse(datagram) {
+            self.participant.handle_rtp_sent(now, header.timestamp, payload.len());
+        }
+    }
+
+    /// A packet of RTP came.
+    pub(crate) fn handle_rtp(&mut self, now: Timestamp, datagram: &[u8]) {
+        if let Ok((header, _)) = RtpHeader::parse(datagram) {
+            self.participant.handle_rtp(now, &header);
+        }
+    }
+
+    /// A datagram of RTCP came. Where the other end says farewell, this one does as well.
+    pub(crate) fn handle_rtcp(&mut self, now: Timestamp, datagram: &[u8]) {
+        if self.participant.handle_rtcp(now, datagram).is_err() {
+            self.log.rejected += 1;
+            return;
+        }
+        if self.log.received.len() < MOST_KEPT {
+            self.log.received.push((now, datagram.to_vec()));
+        }
+        // What they say is recorded as it came.
+        let mut has_left = false;
+        while let Some(event) = self.participant.poll_event() {
+            has_left |= matches!(event, Event::Left { .. });
+        }
+        if has_left && self.participant.census().members == 1 {
+            self.participant.leave(now);
+        }
+    }
+
+    /// Sends what is due; `send` says whether it left. A report that finds no room is lost, as a datagram is.
+    ///
+    /// # Errors
+    /// When the socket is broken.
+    pub(crate) fn drive(
+        &mut self,
+        now: Timestamp,
+        mut send: impl FnMut(&[u8]) -> Result<bool, SocketError>,
+    ) -> Result<(), SocketError> {
+        while let Some(datagram) = self.participant.poll_transmit(now) {
+            if send(&datagram)? {
+                self.log.sent.push((now, datagram));
+            }
+        }
+        Ok(())
+    }
+
+    /// The same on its channel.
+    ///
+    /// # Errors
+    /// When the channel is broken.
+    pub(crate) fn drive_on(&mut self, now: Timestamp, channels: &mut dyn Channels) -> Result<(), SocketError> {
+        self.drive(now, |datagram| Ok(channels.send(RTCP_CHANNEL, datagram, None)? == DatagramSend::Sent))
+    }
+
+    /// When it has something to send by itself.
+    pub(crate) fn next_timeout(&self) -> Option<Timestamp> {
+        self.participant.next_timeout()
+    }
+
+    /// Says farewell when it is driven next.
+    pub(crate) fn leave(&mut self, now: Timestamp) {
+        self.participant.leave(now);
+    }
+
+    /// True when it has said farewell.
+    pub(crate) fn has_left(&self) -> bool {
+        self.participant.has_left()
+    }
+
+    /// What it sent and got.
+    pub(crate) fn into_log(self) -> RtcpLog {
+        self.log
+    }
+}

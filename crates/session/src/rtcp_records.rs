@@ -1,0 +1,118 @@
+//! What the ends of a flow reported to each other, joined with what both of them recorded.
+
+use framewire_recording::record::RtcpRecord;
+use framewire_units::{Duration, Timestamp};
+use framewire_wire::rtcp::{Compound, NtpTime, ReportBlock};
+use framewire_wire::rtp_payload::CLOCK_RATE;
+
+use crate::receiver::ReceiverLog;
+use crate::sender::SenderLog;
+
+/// The largest value of the field of the fraction lost, and one (RFC 3550, section 6.4.1).
+const FRACTIONS: f64 = 256.0;
+
+/// A datagram of one end, read, with its arrival at the other.
+struct Report {
+    sent: Timestamp,
+    arrived: Option<Timestamp>,
+    size: u32,
+    compound: Compound,
+}
+
+/// The reports of both ends, in the order in which they were sent; none of a flow without RTCP.
+pub fn rtcp_records(sent: &SenderLog, received: &ReceiverLog) -> Vec<RtcpRecord> {
+    let (Some(sender), Some(receiver)) = (&sent.rtcp, &received.rtcp) else { return Vec::new() };
+    let of_sender = matched(&sender.sent, &receiver.received);
+    let of_receiver = matched(&receiver.sent, &sender.received);
+    let mut records: Vec<RtcpRecord> = of_sender.iter().map(|report| record(report, true)).collect();
+    let mut truth = Truth::new(received);
+    for report in &of_receiver {
+        let mut record = record(report, false);
+        if let Some(block) = report.compound.reports.first().and_then(|report| report.blocks.first()) {
+            say(&mut record, block);
+            truth.say(&mut record, block);
+            record.true_round_trip = true_round_trip(report, block, &of_sender);
+        }
+        records.push(record);
+    }
+    records.sort_by_key(|record| record.sent);
+    records
+}
+
+/// Each datagram that was sent, with the first arrival of the same bytes behind those before it. What is no RTCP is none.
+fn matched(sent: &[(Timestamp, Vec<u8>)], received: &[(Timestamp, Vec<u8>)]) -> Vec<Report> {
+    let mut left = received;
+    let report = |(at, bytes): &(Timestamp, Vec<u8>)| {
+        let place = left.iter().position(|(arrived, came)| came == bytes && arrived >= at);
+        let arrived = place.map(|place| left[place].0);
+        left = place.map_or(left, |place| &left[place + 1..]);
+        let compound = Compound::parse(bytes).ok()?;
+        Some(Report { sent: *at, arrived, size: bytes.len() as u32, compound })
+    };
+    sent.iter().filter_map(report).collect()
+}
+
+fn record(report: &Report, from_sender: bool) -> RtcpRecord {
+    let info = report.compound.reports.first().and_then(|report| report.sender);
+    RtcpRecord {
+        from_sender,
+        sent: report.sent,
+        arrived: report.arrived,
+        size: report.size,
+        farewell: !report.compound.leaving.is_empty(),
+        packets: info.map(|info| info.packets),
+        octets: info.map(|info| info.octets),
+        ..RtcpRecord::default()
+    }
+}
+
+/// What the receiver says, and what the sender takes from it.
+fn say(record: &mut RtcpRecord, block: &ReportBlock) {
+    let nanos = u64::from(block.jitter) * 1_000_000_000 / u64::from(CLOCK_RATE);
+    record.fraction_lost = Some(f64::from(block.fraction_lost) / FRACTIONS);
+    record.lost = Some(block.lost);
+    record.highest_sequence = Some(block.highest_sequence);
+    record.jitter = Some(Duration::from_nanos(nanos));
+    record.round_trip = record.arrived.and_then(|at| block.round_trip(NtpTime::of(at)));
+}
+
+/// What was so: the datagrams that had come, in order of arrival.
+struct Truth<'a> {
+    arrivals: std::iter::Peekable<Box<dyn Iterator<Item = (Timestamp, u64)> + 'a>>,
+    came: u64,
+    /// Numbers expected, and those that had come, at the report before.
+    before: (u64, u64),
+}
+
+impl<'a> Truth<'a> {
+    fn new(received: &'a ReceiverLog) -> Self {
+        let arrivals = received.datagrams.iter().map(|datagram| (datagram.at, datagram.sequence));
+        let arrivals: Box<dyn Iterator<Item = (Timestamp, u64)> + 'a> = Box::new(arrivals);
+        Self { arrivals: arrivals.peekable(), came: 0, before: (0, 0) }
+    }
+
+    /// Reports come in the order in which they were sent.
+    fn say(&mut self, record: &mut RtcpRecord, block: &ReportBlock) {
+        // The flow's first sequence number is 0, and the lab's streams end before 2^32.
+        let expected = u64::from(block.highest_sequence) + 1;
+        while self.arrivals.next_if(|&(at, sequence)| at <= record.sent && sequence < expected).is_some() {
+            self.came += 1;
+        }
+        let (expected_now, came_now) = (expected - self.before.0.min(expected), self.came - self.before.1);
+        self.before = (expected, self.came);
+        record.true_lost = Some(expected.saturating_sub(self.came));
+        let lost_now = expected_now.saturating_sub(came_now);
+        record.true_fraction_lost = (expected_now > 0).then(|| lost_now as f64 / expected_now as f64);
+    }
+}
+
+/// How long the report of the sender that is answered and the answer were under way; `None` where either got lost, or nothing is
+/// answered.
+fn true_round_trip(answer: &Report, block: &ReportBlock, of_sender: &[Report]) -> Option<Duration> {
+    let answered = of_sender.iter().find(|report| {
+        let info = report.compound.reports.first().and_then(|report| report.sender);
+        info.is_some_and(|info| info.ntp.middle() == block.last_report) && block.last_report != 0
+    })?;
+    let under_way = |report: &Report| Some(report.arrived?.saturating_since(report.sent));
+    Some(under_way(answered)? + under_way(answer)?)
+}

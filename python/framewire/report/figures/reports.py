@@ -1,0 +1,88 @@
+"""What receivers report by RTCP, beside what was so."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from framewire.report import plot_data
+from framewire.report.data import Flow, ReportRun
+from framewire.report.figures.base import Figure, Trace, label, line, plain, rounded, time_layout
+
+NO_REPORT = "no report of a receiver came"
+
+
+def loss(run: ReportRun) -> Figure:
+    """Packets lost from report to report."""
+    hint = (
+        "A report says what was lost since the one before it: a burst is spread over some five seconds. Where the two "
+        "part, packets were lost before the receiver took the stream for valid."
+    )
+    columns = ("fraction_lost", "true_fraction_lost")
+    return beside(run, "rtcp-loss", "Packets lost, as reported", hint, columns, 100, "%")
+
+
+def round_trip(run: ReportRun) -> Figure:
+    """The round trip as the sender takes it from reports."""
+    hint = "How long reports were under way, to the receiver and back: a queue shows here, every five seconds."
+    columns = ("round_trip_ns", "true_round_trip_ns")
+    return beside(run, "rtcp-round-trip", "Round trip, as reported", hint, columns, 1e-6, "ms")
+
+
+def jitter(run: ReportRun) -> Figure:
+    """Jitter of packets as reported, beside that of frames."""
+    hint = (
+        "Reports count packets, which of one frame come one after the other with the same time stamp; the ledger "
+        "counts frames, dotted. Both use the estimator of RFC 3550."
+    )
+    traces: list[Trace] = []
+    for flow in run.flows:
+        rows = of_receiver(run, flow, "jitter_ns")
+        if rows.height:
+            traces.append(reported(flow, rows, "jitter_ns", 1e-6, "ms"))
+            frames = plot_data.delays(run, flow).drop_nulls("jitter_ms")
+            seconds = frames.group_by(second=pl.col("arrival_s").floor()).agg(pl.col("jitter_ms").mean()).sort("second")
+            x, y = (seconds["second"] + 0.5).to_list(), seconds["jitter_ms"].to_list()
+            traces.append(truth(flow, x, y, "of frames", "ms"))
+    return drawn(run, "rtcp-jitter", "Jitter, as reported", hint, traces, "ms")
+
+
+def beside(
+    run: ReportRun, name: str, title: str, hint: str, columns: tuple[str, str], factor: float, unit: str
+) -> Figure:
+    """A column as reported, and that of what was so, both times the factor."""
+    said, so = columns
+    traces: list[Trace] = []
+    for flow in run.flows:
+        rows = of_receiver(run, flow, said)
+        if rows.height:
+            traces.append(reported(flow, rows, said, factor, unit))
+            known = rows.drop_nulls(so)
+            x, y = (known["sent_ns"] / 1e9).to_list(), (known[so] * factor).to_list()
+            traces.append(truth(flow, x, y, "in truth", unit))
+    return drawn(run, name, title, hint, traces, unit)
+
+
+def drawn(run: ReportRun, name: str, title: str, hint: str, traces: list[Trace], unit: str) -> Figure:
+    """The figure of these lines over the time of the run."""
+    absent = None if traces else NO_REPORT
+    return Figure(name, title, hint, traces, time_layout(run, unit), absent=absent, half=True)
+
+
+def of_receiver(run: ReportRun, flow: Flow, column: str) -> pl.DataFrame:
+    """The reports of the flow's receiver that came and say this."""
+    if column not in run.reports.columns:
+        return pl.DataFrame()
+    of_flow = (pl.col("flow") == flow.name) & (pl.col("from") == "receiver") & pl.col("arrived_ns").is_not_null()
+    return run.reports.filter(of_flow).drop_nulls(column)
+
+
+def reported(flow: Flow, rows: pl.DataFrame, column: str, factor: float, unit: str) -> Trace:
+    """What was reported, when it was sent."""
+    x = rounded((rows["sent_ns"] / 1e9).to_list(), 5)
+    return line(flow, x, (rows[column] * factor).to_list(), hovertemplate="%{y:.4g} " + plain(unit))
+
+
+def truth(flow: Flow, x: list[float], y: list[float], what: str, unit: str) -> Trace:
+    """What was so: thin and dotted."""
+    trace = line(flow, rounded(x, 5), y, 1.2, name=f"{label(flow)}, {what}", hovertemplate="%{y:.4g} " + plain(unit))
+    return trace | {"mode": "lines", "line": trace["line"] | {"dash": "dot"}}
