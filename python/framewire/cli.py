@@ -7,6 +7,7 @@ Exit codes: 0 done; 1 a run failed; 2 wrong input (scenario, movie, option); 3 t
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import shutil
 import threading
 import webbrowser
@@ -218,6 +219,38 @@ def report(
     typer.echo(path)
     if open_report:
         webbrowser.open(path.resolve().as_uri())
+
+
+@app.command(
+    short_help="Score a run as a decoder conceals what is damaged.",
+    epilog="Example: framewire score runs/camera-20261120-140000",
+)
+@clear_errors
+def score(
+    directory: Annotated[Path, typer.Argument(metavar="RUN_DIR", help="A run directory.")],
+    as_json: AsJson = False,
+) -> None:
+    """Score the pictures of a run both ways: damaged frames discarded, as in the report, and as decoded.
+
+    As decoded, FFmpeg's decoder is given all that came, damaged frames up to their first gap, and conceals what it can.
+    The scores of all frames are kept as as_decoded.parquet.
+    """
+    from framewire import as_decoded
+    from framewire.report.data import load
+
+    run = load(directory)
+    files.check_takes_files(directory / as_decoded.FILE)
+    with progress_module.for_console(stderr()) as display:
+        scores, table, missing = as_decoded.measure(run, display)
+    for one in missing:
+        complain(f"not scored: {one}")
+    if not scores:
+        raise InputError(f"{directory}: there is no picture to score")
+    as_decoded.write(run, table)
+    if as_json:
+        print_json([dataclasses.asdict(one) for one in scores])
+    else:
+        stdout().print(run_output.scores_table(scores))
 
 
 @app.command(

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import shlex
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
 
 from framewire import (
     application_congestion,
@@ -23,9 +27,10 @@ from framewire.run import Run
 from framewire.transports import EXTERNAL
 
 if TYPE_CHECKING:
+    from framewire.as_decoded import Score
     from framewire.report.verdict import Verdict
 
-__all__ = ["print_run"]
+__all__ = ["print_run", "scores_table"]
 
 ALSO_AT_THE_END = ("count from its first packet", burst_losses.TO_A_FULL_QUEUE)
 """Parts of the caveats that are printed at the end of a run too: by them figures of some flows mean something else."""
@@ -64,6 +69,18 @@ def print_run(result: Run, report: Path | None, verdict: Verdict | None) -> None
             verdict.sentence.replace(" %", "\N{NO-BREAK SPACE}%"), console.width, break_on_hyphens=False
         )
         console.print(sentence, style="bold", markup=False, highlight=False, soft_wrap=True)
+
+
+def scores_table(scores: Sequence[Score]) -> Table:
+    """The two ways to score a run side by side: what a receiver shows that discards damaged frames, and as decoded."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for name in ("flow", "damaged\nframes", "discarded\nPSNR dB", "\nSSIM", "as decoded\nPSNR dB", "\nSSIM"):
+        table.add_column(name, justify="left" if name == "flow" else "right")
+    for one in scores:
+        values = (one.discarded_psnr_db, one.discarded_ssim, one.as_decoded_psnr_db, one.as_decoded_ssim)
+        texts = (f"{value:.3f}" if at % 2 else f"{value:.1f}" for at, value in enumerate(values))
+        table.add_row(Text(one.flow), f"{one.damaged:,}", *texts)
+    return table
 
 
 def _of_verdict(verdict: Verdict | None) -> list[str]:

@@ -17,6 +17,7 @@ __all__ = [
     "PLACES",
     "RUN_CLASSES",
     "TYPES",
+    "arrived_packets",
     "counts_transmissions",
     "delays",
     "frame_throughput",
@@ -64,7 +65,7 @@ def packet_throughput(packets: pl.DataFrame, window_s: float = 1.0) -> pl.DataFr
     """
     columns = ["flow", "packet", "hop", "outcome", "enqueued_ns", "finished_ns", "payload"]
     forward = packets.lazy().filter(pl.col("direction") == "forward").select(columns).collect()
-    arrived = [forward[:0], *(_arrived(rows) for rows in forward.partition_by("flow"))]
+    arrived = [forward[:0], *(arrived_packets(rows) for rows in forward.partition_by("flow"))]
     of_flows = pl.concat(arrived).select("flow", at_ns="finished_ns", bytes=pl.col("payload").cast(pl.Int64))
     return _in_flow_order(_per_window(of_flows, window_s), packets)
 
@@ -84,7 +85,7 @@ def packet_gaps(packets: pl.DataFrame) -> pl.DataFrame:
         starts = np.flatnonzero(np.diff(in_order["packet"].to_numpy(), prepend=-1))
         entered = np.minimum.reduceat(in_order["enqueued_ns"].to_numpy(), starts)
         sent = pl.DataFrame({"at_ns": entered, "size": in_order["size"].to_numpy()[starts]})
-        for end, seen in (("sender", sent), ("receiver", _arrived(in_order).rename({"finished_ns": "at_ns"}))):
+        for end, seen in (("sender", sent), ("receiver", arrived_packets(in_order).rename({"finished_ns": "at_ns"}))):
             at = seen.sort("at_ns")
             ends.append(at.select(flow=pl.lit(rows["flow"][0]), end=pl.lit(end), at_ns="at_ns", size="size"))
     return pl.concat(ends).select(
@@ -96,8 +97,8 @@ def packet_gaps(packets: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _arrived(packets: pl.DataFrame) -> pl.DataFrame:
-    """Of one flow the rows in which the last hop delivered a packet."""
+def arrived_packets(packets: pl.DataFrame) -> pl.DataFrame:
+    """Of one flow's packets towards the receiver the rows in which the last hop delivered one."""
     rows = packets if packets["packet"].is_sorted() else packets.sort("packet", maintain_order=True)
     packet = rows["packet"].to_numpy()
     starts = np.flatnonzero(np.diff(packet, prepend=packet[0] - 1))

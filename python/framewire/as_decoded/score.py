@@ -1,0 +1,188 @@
+"""The scores: what stood on each screen against what was sent, slot by slot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from framewire.as_decoded.arrived import Arrival, arrivals, beginning, is_as_sent
+from framewire.as_decoded.decoder import pictures
+from framewire.as_decoded.similarity import Similarity
+from framewire.content_store import replacing
+from framewire.playout import play
+from framewire.psnr import CAP_DB, black, decibel, squared_error
+from framewire.report.cut_stream import StreamError, luma_pictures
+from framewire.report.data import Flow, ReportRun
+from framewire.report.originals import Original, Pictures, Received
+
+__all__ = ["FILE", "Score", "measure", "write"]
+
+FILE = "as_decoded.parquet"
+"""Its name in the run directory."""
+
+SCHEMA = {"flow": pl.String, "display": pl.Int32, "as_decoded": pl.Boolean, "on_screen": pl.Int32,
+          "psnr_db": pl.Float64, "ssim": pl.Float64}  # fmt: skip
+
+Progress = Callable[[dict[str, Any]], None]
+
+
+@dataclass(frozen=True)
+class Score:
+    """Of one flow: as its receiver discards, and as a decoder conceals."""
+
+    flow: str
+    discarded_psnr_db: float
+    """Mean over all slots; an undamaged picture counts as :data:`framewire.psnr.CAP_DB`."""
+    as_decoded_psnr_db: float
+    discarded_ssim: float
+    as_decoded_ssim: float
+    damaged: int
+    """Frames that were handed on up to their first gap."""
+
+
+def measure(run: ReportRun, progress: Progress | None = None) -> tuple[list[Score], pl.DataFrame, list[str]]:
+    """Scores each flow both ways, and returns means, the slots (the table of :data:`FILE`), and why flows have none.
+
+    The second way gives FFmpeg's decoder all frames that came whole, whatever they refer to, and of the others what
+    came up to the first gap, as receivers do that do not discard; a picture is shown when the player of the run would
+    have it by then, and stands until the next one.
+    """
+    found = Pictures(run)
+    originals, problems = found.originals
+    told = [f"{name}: {why}" for name, why in problems.items()]
+    scores, tables = [], [pl.DataFrame(schema=SCHEMA)]
+    for original in originals:
+        for number, flow in enumerate(original.flows):
+            if progress is not None:
+                progress({"event": "step", "text": f"decoding {flow.name}", "share": number / len(original.flows)})
+            try:
+                score, table = _of_flow(run, flow, original, found.received(flow, original))
+            except StreamError as error:
+                told.append(f"{flow.name}: {error}")
+                continue
+            scores.append(score)
+            tables.append(table)
+    return scores, pl.concat(tables), told
+
+
+def write(run: ReportRun, table: pl.DataFrame) -> Path:
+    """Keeps the scores in the run directory."""
+    path = run.directory / FILE
+    with replacing(path) as part:
+        table.write_parquet(part)
+    return path
+
+
+def _of_flow(run: ReportRun, flow: Flow, original: Original, one: Received) -> tuple[Score, pl.DataFrame]:
+    came = arrivals(run, flow)
+    damaged = sum(arrival.payload is not None for arrival in came)
+    if damaged and not is_as_sent(one, original.stream):
+        raise StreamError("what it sent has other bytes than the movie: how a damaged frame begins is not known")
+    largest = _largest_payload(run, flow)
+    kept = _Screen(one.display.source, _decoded(original, one))
+    concealed = _Screen(_shown(run, flow, came), _as_decoded(original, one, came, largest))
+    count, size = original.ledger.height, original.width * original.height
+    rows: dict[bool, list[float]] = {False: [], True: []}
+    with ExitStack() as stack:
+        ssims = {way: stack.enter_context(Similarity(original.width, original.height)) for way in rows}
+        frames = original.ledger["frame"].to_list()
+        slot = -1
+        for slot, sent in enumerate(luma_pictures(original.stream, frames, original.width, original.height)):
+            if slot == count:
+                break
+            for way, screen in ((False, kept), (True, concealed)):
+                picture = screen.at(slot) or black(size)
+                rows[way].append(decibel(squared_error(sent, picture)))
+                ssims[way].take(picture, sent)
+        if slot + 1 != count:
+            raise StreamError(f"{original.source.name} decodes to {slot + 1:,} pictures, the ledger names {count:,}")
+        similar = {way: one.values() for way, one in ssims.items()}
+    tables = [
+        pl.DataFrame(
+            {"flow": [flow.name] * count, "display": range(count), "as_decoded": [way] * count,
+             "on_screen": screen.source, "psnr_db": rows[way], "ssim": similar[way]},
+            schema=SCHEMA,
+        )
+        for way, screen in ((False, kept), (True, concealed))
+    ]  # fmt: skip
+    means = [(float(np.minimum(rows[way], CAP_DB).mean()), float(np.mean(similar[way]))) for way in (False, True)]
+    (discarded_db, discarded_ssim), (as_decoded_db, as_decoded_ssim) = means
+    return Score(flow.name, discarded_db, as_decoded_db, discarded_ssim, as_decoded_ssim, damaged), pl.concat(tables)
+
+
+def _largest_payload(run: ReportRun, flow: Flow) -> int:
+    """Bytes behind the header of RTP that a packet of the flow has room for."""
+    headers_of_ip_udp_rtp = 20 + 8 + 12
+    return int(flow.settings.get("mtu") or 1500) - headers_of_ip_udp_rtp
+
+
+class _Screen:
+    """What stands in each slot, of pictures that come in display order."""
+
+    def __init__(self, source: Sequence[int | None], came: Iterator[tuple[int, bytes]]) -> None:
+        self.source = source
+        self._came = came
+        self._next: tuple[int, bytes] | None = next(came, None)
+        self._held: bytes | None = None
+
+    def at(self, slot: int) -> bytes | None:
+        """Slots in order; None before the first picture."""
+        while self._next is not None and self._next[0] <= slot:
+            number, picture = self._next
+            if self.source[slot] == number:
+                self._held = picture
+            self._next = next(self._came, None)
+        return self._held
+
+
+def _decoded(original: Original, one: Received) -> Iterator[tuple[int, bytes]]:
+    """What a receiver shows that discards."""
+    if one.decodable:
+        yield from zip(
+            one.slots, luma_pictures(one.stream, one.decodable, original.width, original.height), strict=True
+        )
+
+
+def _as_decoded(original: Original, one: Received, came: list[Arrival], largest: int) -> Iterator[tuple[int, bytes]]:
+    """The same of a decoder that is given everything."""
+
+    def frames() -> Iterator[tuple[int, bytes]]:
+        with one.stream.path.open("rb") as whole:
+            for arrival in came:
+                if arrival.payload is not None:
+                    yield arrival.display, beginning(original.stream, arrival, largest)
+                    continue
+                offset, size = one.stream.places[arrival.frame]
+                whole.seek(offset)
+                yield arrival.display, whole.read(size)
+
+    if came:
+        yield from pictures(original.stream.coding, original.width, original.height, frames())
+
+
+def _shown(run: ReportRun, flow: Flow, came: list[Arrival]) -> list[int | None]:
+    """Which picture the run's player would have on the screen, slot by slot, were each frame shown of which something
+    came; one that waits also waits for all before it in decode order."""
+    ledger = run.ledger(flow)
+    if not came:
+        return [None] * ledger.height
+    at = np.array([arrival.at_ns for arrival in came])
+    known = pl.DataFrame(
+        {"display": [arrival.display for arrival in came], "at": at, "ready": np.maximum.accumulate(at)},
+        schema_overrides={"display": pl.Int32},
+    )
+    first = ledger.select((pl.col("arrival_ns") - pl.col("arrival_rel_ns")).min()).item()
+    rows = ledger.select("frame", "display", "display_ns").join(known, on="display", how="left", maintain_order="left")
+    shown = rows.with_columns(
+        fate=pl.when(pl.col("at").is_null()).then(pl.lit("lost")).otherwise(pl.lit("shown")),
+        arrival_ns="at",
+        arrival_rel_ns=pl.col("at") - (int(at.min()) if first is None else first),
+        ready_ns="ready",
+    )
+    return play(shown, run.player(flow)).source

@@ -1,0 +1,142 @@
+"""Scores of a run as a decoder conceals what is damaged: what came of each frame, and what FFmpeg makes of it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import framewire
+from framewire import as_decoded
+from framewire.as_decoded.arrived import Arrival, arrivals, beginning
+from framewire.as_decoded.decoder import pictures
+from framewire.as_decoded.similarity import Similarity
+from framewire.cli import app
+from framewire.psnr import CAP_DB
+from framewire.report import psnr
+from framewire.report.cut_stream import H265, luma_pictures
+from framewire.report.data import ReportRun, load
+from framewire.report.originals import Original, Pictures
+
+ENCODERS = {
+    "m2v": "-c:v mpeg2video -g 12 -bf 2",
+    "h264": "-c:v libx264 -x264-params keyint=25:bframes=3:scenecut=0:threads=1:slices=3",
+    "h265": "-c:v libx265 -x265-params keyint=25:bframes=3:open-gop=0:scenecut=0:pools=none:log-level=none",
+}
+LOSSY = '[network]\nkind = "wired"\n[network.wire]\nrate = "20 Mbit/s"\nloss = "3 %"\n'
+
+
+@pytest.fixture(scope="module", params=ENCODERS)
+def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> ReportRun:
+    """Four seconds over a wire that loses packets, and over TCP."""
+    directory = tmp_path_factory.mktemp(request.param)
+    film = directory / f"film.{request.param}"
+    picture = ["-f", "lavfi", "-i", "testsrc2=s=320x192:r=25:d=4,noise=alls=20:allf=t", "-pix_fmt", "yuv420p"]
+    subprocess.run(
+        ["ffmpeg", "-v", "error", *picture, *ENCODERS[request.param].split(), "-b:v", "1500k", film], check=True
+    )
+    (directory / "lossy.toml").write_text(
+        f'movie = {{ source = "{film}" }}\n{LOSSY}[[flow]]\ntransport = "udp"\n[[flow]]\ntransport = "tcp"\n'
+    )
+    return load(framewire.run(directory / "lossy.toml", world="simulated", out=directory / "run").directory)
+
+
+def original_of(run: ReportRun) -> Original:
+    (original,), problems = Pictures(run).originals
+    assert not problems
+    return original
+
+
+def test_what_the_packets_of_a_frame_carry_is_the_frame(run: ReportRun) -> None:
+    """Held against frames that came whole: all their packets carry all their bytes, and one packet less does not."""
+    original, (udp, _) = original_of(run), run.streams
+    packets = run.packets.filter((pl.col("flow") == udp.name) & (pl.col("direction") == "forward")).unique("packet")
+    carried = dict(packets.group_by("frame").agg((pl.col("payload") - pl.col("headers")).sum()).iter_rows())
+    whole = run.ledger(udp).filter(pl.col("complete"))
+    assert whole.height > 20
+    for frame, size in whole.select("frame", "size").iter_rows():
+        all_of_it = beginning(original.stream, Arrival(frame, 0, 0, carried[frame]), 1460)
+        code = beginning(original.stream, Arrival(frame, 0, 0, None), 1460)
+        assert len(code) == size
+        assert all_of_it == code.rstrip(b"\0") or all_of_it == code
+        assert len(beginning(original.stream, Arrival(frame, 0, 0, carried[frame] - 1), 1460)) == len(all_of_it) - 1
+
+
+def test_frames_are_handed_on_up_to_their_first_gap(run: ReportRun) -> None:
+    original, (udp, tcp) = original_of(run), run.streams
+    ledger = run.ledger(udp)
+    came = {one.frame: one for one in arrivals(run, udp)}
+    lost = ledger.filter(~pl.col("complete"))
+    received = dict(lost.select("frame", "bytes_received").iter_rows())
+    damaged = [one for one in came.values() if one.payload is not None]
+    assert 10 < len(damaged) <= lost.height
+    assert {one.frame for one in damaged} <= {*received}
+    for one in damaged:
+        assert 0 < (one.payload or 0) <= received[one.frame]
+        code = beginning(original.stream, one, 1460)
+        assert beginning(original.stream, Arrival(one.frame, 0, 0, None), 1460).startswith(code)
+    assert any(one.payload < received[one.frame] for one in damaged if one.payload is not None), (
+        "more came behind a gap"
+    )
+    assert all(one.payload is None for one in arrivals(run, tcp))
+    assert len(arrivals(run, tcp)) == run.ledger(tcp).height
+
+
+def test_each_picture_comes_out_with_its_number(run: ReportRun) -> None:
+    original, (udp, _) = original_of(run), run.streams
+    sent = original.stream
+    display = dict(original.ledger.select("frame", "display").iter_rows())
+    everything = ((display[frame], beginning(sent, Arrival(frame, 0, 0, None), 1460)) for frame in display)
+    shape = original.width, original.height
+    known = [*luma_pictures(sent, [*display], *shape)]
+    assert [*pictures(sent.coding, *shape, everything)] == [*enumerate(known)]
+    # Of what lost packets as many pictures come, and those before the first damage are the movie's own.
+    came = arrivals(run, udp)
+    found = dict(pictures(sent.coding, *shape, ((one.display, beginning(sent, one, 1460)) for one in came)))
+    assert {*found} == {one.display for one in came}
+    first = min(one.frame for one in came if one.payload is not None)
+    early = [slot for frame, slot in display.items() if frame < first and slot in found]
+    assert all(found[slot] == known[slot] for slot in early)
+    assert sum(picture != known[slot] for slot, picture in found.items()) > 5
+
+
+def test_scores_stand_side_by_side(run: ReportRun) -> None:
+    (udp, tcp), table, missing = as_decoded.measure(run)
+    assert not missing
+    assert (tcp.discarded_psnr_db, tcp.as_decoded_psnr_db) == (CAP_DB, CAP_DB)
+    assert tcp.discarded_ssim == tcp.as_decoded_ssim == 1.0
+    assert udp.damaged == sum(one.payload is not None for one in arrivals(run, run.streams[0]))
+    # Many frames are damaged: what is concealed is more like the movie than what stood still. By PSNR that of H.265 is
+    # not, where FFmpeg puts grey in the place of what is missing.
+    assert 1 > udp.as_decoded_ssim > udp.discarded_ssim + 0.1
+    assert udp.as_decoded_psnr_db > udp.discarded_psnr_db + 1 or original_of(run).stream.coding is H265
+    scores = psnr.measure(run)
+    assert udp.discarded_psnr_db == pytest.approx(scores.mean_db(run.streams[0]), abs=1e-9), "as the report has it"
+    rows = table.filter((pl.col("flow") == "udp") & pl.col("as_decoded"))
+    assert rows["display"].to_list() == [*range(run.frame_count)]
+
+
+def test_similarity_is_that_of_each_pair() -> None:
+    one, other = bytes(range(256)) * 16, bytes(64 * 64)
+    with Similarity(64, 64) as similarity:
+        for pair in ((one, one), (one, other), (other, other), (other, one)):
+            similarity.take(*pair)
+        same, apart, dark, back = similarity.values()
+    assert (same, dark) == (1.0, 1.0)
+    assert apart == back < 0.2
+
+
+def test_the_command_line_prints_and_keeps_the_scores(run: ReportRun) -> None:
+    asked = CliRunner().invoke(app, ["score", str(run.directory)])
+    assert asked.exit_code == 0, asked.output
+    assert "as decoded" in asked.output
+    kept = pl.read_parquet(run.directory / as_decoded.FILE)
+    assert kept.height == 4 * run.frame_count
+    told = CliRunner().invoke(app, ["score", str(run.directory), "--json"])
+    scores = json.loads(told.stdout)
+    mean = kept.filter((pl.col("flow") == "udp") & pl.col("as_decoded"))["psnr_db"].clip(upper_bound=CAP_DB).mean()
+    assert [one["flow"] for one in scores] == ["udp", "tcp"]
+    assert scores[0]["as_decoded_psnr_db"] == pytest.approx(mean)
