@@ -26,7 +26,7 @@ FORMAT_VERSION = 5
 TABLES = ("frames", "packets", "flows", "accuracy", "summary")
 """The tables of a run."""
 
-SOMETIMES = ("rtcp",)
+SOMETIMES = ("rtcp", "as_decoded")
 """Tables that only some runs have."""
 
 

@@ -12,7 +12,7 @@ TEXTS = frozenset(
         *("direction", "protocol", "hop", "rates", "outcome", "cause", "from"),
     )
 )
-FLAGS = frozenset(("complete", "decodable", "clamped", "farewell"))
+FLAGS = frozenset(("complete", "decodable", "clamped", "farewell", "as_decoded"))
 
 WITHOUT_NULLS = {
     "frames": "flow frame display type gop size due_ns bytes_received complete decodable fate",
@@ -21,6 +21,7 @@ WITHOUT_NULLS = {
     "accuracy": "flow packet intended_ns actual_ns",
     "rtcp": "flow from sent_ns size farewell",
     "summary": "flow transport status",
+    "as_decoded": "flow display as_decoded psnr_db ssim",
 }
 
 ADDED_LATER = {"frames": {"track": pl.lit(0, pl.Int32)}}

@@ -16,10 +16,11 @@ from framewire.as_decoded.decoder import pictures
 from framewire.as_decoded.similarity import Similarity
 from framewire.cli import app
 from framewire.psnr import CAP_DB
-from framewire.report import psnr
+from framewire.report import comparison, psnr
 from framewire.report.cut_stream import H265, luma_pictures
 from framewire.report.data import ReportRun, load
 from framewire.report.originals import Original, Pictures
+from framewire.report.outcome import outcome
 
 ENCODERS = {
     "m2v": "-c:v mpeg2video -g 12 -bf 2",
@@ -117,6 +118,25 @@ def test_scores_stand_side_by_side(run: ReportRun) -> None:
     assert udp.discarded_psnr_db == pytest.approx(scores.mean_db(run.streams[0]), abs=1e-9), "as the report has it"
     rows = table.filter((pl.col("flow") == "udp") & pl.col("as_decoded"))
     assert rows["display"].to_list() == [*range(run.frame_count)]
+
+
+def test_a_report_made_afterwards_shows_both_and_says_on_which_its_verdict_rests(run: ReportRun) -> None:
+    _, table, _ = as_decoded.measure(run)
+    as_decoded.write(run, table)
+    scored = load(run.directory)
+    found = outcome(scored, psnr.unmeasured())
+    titles = [column.title for column in comparison.columns(found.flows)]
+    assert "decoded PSNR" in titles and "decoded SSIM" in titles
+    assert found.verdict.best == ["tcp"] and "discards damaged frames" not in " ".join(found.verdict.caveats)
+    # Had TCP the worse picture of the two, the verdict would say so.
+    worse = pl.when(pl.col("flow") == "tcp").then(pl.lit(10.0)).otherwise("psnr_db").alias("psnr_db")
+    scored.as_decoded = scored.as_decoded.with_columns(worse)
+    said = " ".join(outcome(scored, psnr.unmeasured()).verdict.caveats)
+    assert "One that conceals them would show udp with " in said and "what is chosen with 10.0 dB" in said
+    (run.directory / as_decoded.FILE).unlink()
+    assert "decoded PSNR" not in [
+        column.title for column in comparison.columns(outcome(load(run.directory), psnr.unmeasured()).flows)
+    ]
 
 
 def test_similarity_is_that_of_each_pair() -> None:

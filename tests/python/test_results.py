@@ -220,7 +220,7 @@ def test_a_truncated_table_is_named(run: Path) -> None:
 def test_an_unknown_table_is_refused_with_what_is_allowed(run: Path) -> None:
     assert (
         refusal(run, "frame")
-        == "frame: not a table of a run; allowed are frames, packets, flows, accuracy, summary, rtcp"
+        == "frame: not a table of a run; allowed are frames, packets, flows, accuracy, summary, rtcp, as_decoded"
     )
 
 

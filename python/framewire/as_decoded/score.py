@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from framewire.psnr import CAP_DB, black, decibel, squared_error
 from framewire.report.cut_stream import StreamError, luma_pictures
 from framewire.report.data import Flow, ReportRun
 from framewire.report.originals import Original, Pictures, Received
+from framewire.report.psnr import add_checksum
 
 __all__ = ["FILE", "Score", "measure", "write"]
 
@@ -76,6 +77,8 @@ def write(run: ReportRun, table: pl.DataFrame) -> Path:
     path = run.directory / FILE
     with replacing(path) as part:
         table.write_parquet(part)
+    with suppress(OSError, ValueError):  # of a run without checksums, or that cannot be written: none
+        add_checksum(path)
     return path
 
 

@@ -122,6 +122,13 @@ LEVELS: Sequence[Column] = (
            "how often frames came from another level than the frame before", True),
 )  # fmt: skip
 
+AS_DECODED: Sequence[Column] = (
+    Column("SSIM", "", lambda m: m.ssim, True, number(3), "structural similarity of the same pictures to those sent"),
+    Column("decoded PSNR", "dB", lambda m: m.as_decoded_psnr_db, True, number(1),
+           "as PSNR mean, with damaged frames handed on and concealed by FFmpeg's decoder instead of discarded"),
+    Column("decoded SSIM", "", lambda m: m.as_decoded_ssim, True, number(3), "structural similarity of the same"),
+)  # fmt: skip
+
 NOT_OFFERED = Column("not offered", "frames", lambda m: m.not_offered, None, number(0),
                        "frames of the movie that the run ended before; they are in no other column")  # fmt: skip
 
@@ -131,7 +138,9 @@ def columns(flows: Sequence[Metrics]) -> Sequence[Column]:
     there is a connection; what only a partial run has is the last."""
     waits = any(one.longest_pause_s is not None for one in flows)
     shown = [LONGEST_PAUSE if waits and column is LONGEST_FREEZE else column for column in COLUMNS]
-    measured = [column for column in (*LEVELS, *CONNECTION) if any(column.value(one) is not None for one in flows)]
+    measured = [
+        column for column in (*AS_DECODED, *LEVELS, *CONNECTION) if any(column.value(one) is not None for one in flows)
+    ]
     return (*shown, *measured, *([NOT_OFFERED] if any(one.not_offered for one in flows) else ()))
 
 

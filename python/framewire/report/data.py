@@ -53,6 +53,8 @@ class ReportRun:
     states: pl.DataFrame
     releases: pl.DataFrame
     summary: pl.DataFrame
+    as_decoded: pl.DataFrame = field(default_factory=pl.DataFrame)
+    """What `framewire score` kept; empty where it was not asked."""
     notes: list[str] = field(default_factory=list)
     reports: pl.DataFrame = field(default_factory=pl.DataFrame)
     """What the ends of flows reported to each other by RTCP; empty where none did."""
@@ -278,6 +280,7 @@ def load(directory: Path, *, drawn: bool = True) -> ReportRun:
         states=table(results, "flows", notes) if drawn else nothing,
         releases=table(results, "accuracy", notes) if drawn else nothing,
         summary=table(results, "summary", notes),
+        as_decoded=table(results, "as_decoded", notes) if (directory / "as_decoded.parquet").is_file() else nothing,
         notes=notes,
         reports=reports(results, notes) if drawn else nothing,
         check=results.check,

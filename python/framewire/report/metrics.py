@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from framewire.playout import pauses, play, replayed
+from framewire.psnr import CAP_DB
 from framewire.report import plot_data
 from framewire.report.data import Flow, ReportRun
 from framewire.report.palette import Look
@@ -65,6 +66,11 @@ class Metrics:
     """The same of all frames that could be decoded, in time or not."""
     psnr_mean_db: float | None = None
     psnr_pooled_db: float | None = None
+
+    as_decoded_psnr_db: float | None = None
+    """Mean, with damaged frames concealed instead of discarded; where `framewire score` was asked, as the next two."""
+    as_decoded_ssim: float | None = None
+    ssim: float | None = None
 
     @property
     def never_dropped(self) -> bool:
@@ -139,6 +145,7 @@ def metrics(run: ReportRun, flow: Flow, psnr: PsnrResult) -> Metrics:
         unseen_latency_ms=unseen_latency_ms(run, flow),
         shown_bps=bit_rate(live, ["shown"], ledger.height / rate) if flow.is_adaptive else None,
         usable_bps=bit_rate(ledger, ["shown", "late"], ledger.height / rate) if flow.is_adaptive else None,
+        **as_decoded(run, flow),
         **{field: rest.get(field) for field in SUMMARY_FIELDS},
     )
 
@@ -149,6 +156,19 @@ def longest_pause_s(run: ReportRun, flow: Flow) -> float | None:
     if player.policy == "live":
         return None
     return max((one.until_s - one.from_s for one in pauses(run.offered_ledger(flow), player)), default=0.0)
+
+
+def as_decoded(run: ReportRun, flow: Flow) -> dict[str, float | None]:
+    """What `framewire score` found."""
+    if not {"flow", "as_decoded", "psnr_db", "ssim"} <= {*run.as_decoded.columns}:
+        return {}
+    rows = run.as_decoded.filter(pl.col("flow") == flow.name)
+    discarded, concealed = rows.filter(~pl.col("as_decoded")), rows.filter(pl.col("as_decoded"))
+    return {
+        "as_decoded_psnr_db": concealed.select(pl.col("psnr_db").clip(upper_bound=CAP_DB).mean()).item(),
+        "as_decoded_ssim": concealed.select(pl.col("ssim").mean()).item(),
+        "ssim": discarded.select(pl.col("ssim").mean()).item(),
+    }
 
 
 def counts(ledger: pl.DataFrame, column: str, of: pl.Expr | None = None) -> dict[str, int]:

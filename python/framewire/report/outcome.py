@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
@@ -12,6 +13,7 @@ from framewire.report.caveats import caveats, drawn_by_chance, provisional
 from framewire.report.data import ReportRun
 from framewire.report.metrics import Metrics, metrics
 from framewire.report.psnr import PsnrResult
+from framewire.report.rules import PSNR_DB
 from framewire.report.verdict import Verdict, judge
 
 
@@ -27,9 +29,10 @@ def outcome(run: ReportRun, scores: PsnrResult) -> Outcome:
     """Figures and verdict; `scores` may be empty, then picture quality takes no part."""
     flows = [metrics(run, flow, scores) for flow in run.streams]
     link = of_link(run)
+    limits = caveats(run, scores.problems, scores.failure)
     verdict = judge(
         flows,
-        caveats(run, scores.problems, scores.failure),
+        limits,
         run.policy,
         plot_data.movie_bitrate(run),
         competition(run),
@@ -38,7 +41,23 @@ def outcome(run: ReportRun, scores: PsnrResult) -> Outcome:
         seeded=drawn_by_chance(run),
         cut_off=endings.cut_off(run),
     )
-    return Outcome(flows, verdict)
+    return Outcome(flows, replace(verdict, caveats=[*as_decoded(flows, verdict), *verdict.caveats]))
+
+
+def as_decoded(flows: Sequence[Metrics], verdict: Verdict) -> list[Markup]:
+    """Says of what kind of receiver the verdict is, where another kind would have a clearly better picture of a flow
+    that was not chosen."""
+    known = [one for one in flows if one.as_decoded_psnr_db is not None]
+    chosen = max((one.as_decoded_psnr_db or 0.0 for one in known if one.flow in verdict.best), default=None)
+    best = max(known, key=lambda one: one.as_decoded_psnr_db or 0.0, default=None)
+    if best is None or chosen is None or (best.as_decoded_psnr_db or 0.0) <= chosen + PSNR_DB:
+        return []
+    return [
+        Markup(
+            "The verdict is of a receiver that discards damaged frames. One that conceals them would show {} with "
+            "{:.1f} dB, what is chosen with {:.1f} dB."
+        ).format(best.flow, best.as_decoded_psnr_db, chosen)
+    ]
 
 
 def competition(run: ReportRun) -> list[Markup]:
