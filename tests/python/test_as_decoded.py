@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import framewire
-from framewire import as_decoded
+from framewire import InputError, as_decoded
 from framewire.as_decoded.arrived import Arrival, arrivals, beginning
 from framewire.as_decoded.decoder import pictures
 from framewire.as_decoded.similarity import Similarity
@@ -21,6 +21,7 @@ from framewire.report.cut_stream import H265, luma_pictures
 from framewire.report.data import ReportRun, load
 from framewire.report.originals import Original, Pictures
 from framewire.report.outcome import outcome
+from framewire.results import RunDirectory
 
 ENCODERS = {
     "m2v": "-c:v mpeg2video -g 12 -bf 2",
@@ -32,10 +33,10 @@ LOSSY = '[network]\nkind = "wired"\n[network.wire]\nrate = "20 Mbit/s"\nloss = "
 
 @pytest.fixture(scope="module", params=ENCODERS)
 def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> ReportRun:
-    """Four seconds over a wire that loses packets, and over TCP."""
+    """Three seconds over a wire that loses packets, and over TCP."""
     directory = tmp_path_factory.mktemp(request.param)
     film = directory / f"film.{request.param}"
-    picture = ["-f", "lavfi", "-i", "testsrc2=s=320x192:r=25:d=4,noise=alls=20:allf=t", "-pix_fmt", "yuv420p"]
+    picture = ["-f", "lavfi", "-i", "testsrc2=s=320x192:r=25:d=3,noise=alls=20:allf=t", "-pix_fmt", "yuv420p"]
     subprocess.run(
         ["ffmpeg", "-v", "error", *picture, *ENCODERS[request.param].split(), "-b:v", "1500k", film], check=True
     )
@@ -43,6 +44,13 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
         f'movie = {{ source = "{film}" }}\n{LOSSY}[[flow]]\ntransport = "udp"\n[[flow]]\ntransport = "tcp"\n'
     )
     return load(framewire.run(directory / "lossy.toml", world="simulated", out=directory / "run").directory)
+
+
+@pytest.fixture(scope="module")
+def scored(run: ReportRun) -> tuple[list[as_decoded.Score], pl.DataFrame]:
+    scores, table, missing = as_decoded.measure(run)
+    assert not missing
+    return scores, table
 
 
 def original_of(run: ReportRun) -> Original:
@@ -104,9 +112,8 @@ def test_each_picture_comes_out_with_its_number(run: ReportRun) -> None:
     assert sum(picture != known[slot] for slot, picture in found.items()) > 5
 
 
-def test_scores_stand_side_by_side(run: ReportRun) -> None:
-    (udp, tcp), table, missing = as_decoded.measure(run)
-    assert not missing
+def test_scores_stand_side_by_side(run: ReportRun, scored: tuple[list[as_decoded.Score], pl.DataFrame]) -> None:
+    (udp, tcp), table = scored
     assert (tcp.discarded_psnr_db, tcp.as_decoded_psnr_db) == (CAP_DB, CAP_DB)
     assert tcp.discarded_ssim == tcp.as_decoded_ssim == 1.0
     assert udp.damaged == sum(one.payload is not None for one in arrivals(run, run.streams[0]))
@@ -120,9 +127,10 @@ def test_scores_stand_side_by_side(run: ReportRun) -> None:
     assert rows["display"].to_list() == [*range(run.frame_count)]
 
 
-def test_a_report_made_afterwards_shows_both_and_says_on_which_its_verdict_rests(run: ReportRun) -> None:
-    _, table, _ = as_decoded.measure(run)
-    as_decoded.write(run, table)
+def test_a_report_made_afterwards_shows_both_and_says_on_which_its_verdict_rests(
+    run: ReportRun, scored: tuple[list[as_decoded.Score], pl.DataFrame]
+) -> None:
+    as_decoded.write(run, scored[1])
     scored = load(run.directory)
     found = outcome(scored, psnr.unmeasured())
     titles = [column.title for column in comparison.columns(found.flows)]
@@ -149,14 +157,21 @@ def test_similarity_is_that_of_each_pair() -> None:
     assert apart == back < 0.2
 
 
-def test_the_command_line_prints_and_keeps_the_scores(run: ReportRun) -> None:
+def test_the_command_line_prints_and_keeps_the_scores(
+    run: ReportRun, scored: tuple[list[as_decoded.Score], pl.DataFrame], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(as_decoded, "measure", lambda _run, _progress: (*scored, ["tfrc: it has no pictures"]))
     asked = CliRunner().invoke(app, ["score", str(run.directory)])
     assert asked.exit_code == 0, asked.output
-    assert "as decoded" in asked.output
-    kept = pl.read_parquet(run.directory / as_decoded.FILE)
+    assert "as decoded" in asked.output and "not scored: tfrc: it has no pictures" in asked.output
+    kept = RunDirectory(run.directory).table("as_decoded")
     assert kept.height == 4 * run.frame_count
     told = CliRunner().invoke(app, ["score", str(run.directory), "--json"])
     scores = json.loads(told.stdout)
     mean = kept.filter((pl.col("flow") == "udp") & pl.col("as_decoded"))["psnr_db"].clip(upper_bound=CAP_DB).mean()
     assert [one["flow"] for one in scores] == ["udp", "tcp"]
     assert scores[0]["as_decoded_psnr_db"] == pytest.approx(mean)
+    kept_at = run.directory / as_decoded.FILE
+    kept_at.write_bytes(kept_at.read_bytes()[:-9] + b"overwrite")
+    with pytest.raises(InputError, match=r"as_decoded\.parquet"):
+        RunDirectory(run.directory).table("as_decoded")
