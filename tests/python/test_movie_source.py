@@ -58,6 +58,13 @@ def field_order(path: Path) -> str:
     return source._field_order(path, None)
 
 
+def shown(found: Probe) -> str:
+    """What a probe prints, in lines that do not end."""
+    console = Console(file=io.StringIO(), width=400)
+    console.print(found.tables())
+    return console.file.getvalue()  # type: ignore[attr-defined]
+
+
 def pictures(path: Path) -> str:
     """Hashes of every decoded picture, without their times."""
     shown = [
@@ -132,6 +139,71 @@ def test_a_variable_frame_rate_is_made_constant_and_said(tmp_path: Path) -> None
     assert as_is.metadata["frames"] == 51 < made.metadata["frames"]
     assert as_is.duration_s == pytest.approx(2.0, abs=0.07)
     assert pictures(as_is.path) == pictures(film)
+
+
+@pytest.mark.parametrize(("rate", "kept"), [("30", (30, 1)), ("24", (24, 1)), ("30000/1001", (30_000, 1001))])
+@pytest.mark.parametrize("codec", [X264, ("-c:v", "mpeg2video", "-bf", "2")])
+def test_empty_slots_of_an_avi_file_are_no_frames(
+    codec: tuple[str, ...], rate: str, kept: tuple[int, int], tmp_path: Path
+) -> None:
+    whole = encode(tmp_path / "film.mov", *codec, picture=f"testsrc2=s=160x96:r={rate}", seconds="2")
+    film = tmp_path / "film.avi"
+    ffmpeg("-i", whole, "-c", "copy", film)
+    frames = int(told(whole, "nb_frames")[0])
+    assert told(film, "nb_frames") != told(whole, "nb_frames")  # or this version leaves no slot empty
+    found = probe(film)
+    assert (found.sequence["frame_rate"], len(found.frames["size"]), found.uneven_rate) == (kept, frames, None)
+    steps: list[str] = []
+    taken = as_it_is(film, None, None, progress=lambda step, _share: steps.append(step))
+    assert taken.metadata["duration_s"] == pytest.approx(frames * kept[1] / kept[0])
+    assert not any("evenly" in step for step in steps)
+    made = movie.make(1_000_000, None, film)
+    assert (made.metadata["frames"], made.metadata["frame_rate"]) == (frames, pytest.approx(kept[0] / kept[1]))
+
+
+THINNED = "testsrc2=s=160x96:r=30,select='mod(n\\,3)'"
+"""Two of three frames, where they were: 20 in a second, at distances of one and two thirtieths."""
+
+
+@pytest.mark.parametrize("name", ["film.mp4", "film.mkv", "film.ts", "film.avi"])
+def test_frames_at_uneven_distances_are_sent_at_their_mean_and_this_is_said(name: str, tmp_path: Path) -> None:
+    reordered = "0" if name.endswith("avi") else "2"
+    film = encode(tmp_path / name, *X264[:4], "-bf", reordered, "-vsync", "vfr", picture=THINNED, seconds="6")
+    steps: list[str] = []
+    taken = as_it_is(film, None, None, progress=lambda step, _share: steps.append(step))
+    assert taken.metadata["duration_s"] == pytest.approx(6, abs=0.1)
+    assert [step for step in steps if "evenly" in step and "20" in step and "mean" in step]
+    found = probe(film)
+    assert found.duration_s == pytest.approx(6, abs=0.1) and found.uneven_rate == pytest.approx(20, abs=0.3)
+    assert "at uneven distances" in shown(found)
+
+
+def test_a_stream_that_states_another_rate_than_its_container_is_not_played_faster_without_a_word(
+    tmp_path: Path,
+) -> None:
+    film = encode(tmp_path / "film.mkv", "-c:v", "mpeg2video", "-vsync", "vfr", picture=THINNED, seconds="6")
+    steps: list[str] = []
+    taken = as_it_is(film, None, None, progress=lambda step, _share: steps.append(step))
+    assert taken.metadata["duration_s"] == pytest.approx(4, abs=0.1)
+    assert [step for step in steps if "another speed" in step and "20" in step], steps
+
+
+def test_packets_that_are_fields_are_half_a_frame_each(tmp_path: Path) -> None:
+    data = Path(os.environ.get("FRAMEWIRE_TEST_DATA", Path(__file__).parents[3] / "shared" / "data"))
+    field_pairs = data / "field_pairs.264"  # libx264 codes no fields apart
+    if not field_pairs.is_file():
+        pytest.skip(f"no {field_pairs}")
+    film = tmp_path / "film.mp4"
+    ffmpeg("-fflags", "+genpts", "-r", "50", "-i", field_pairs, "-c", "copy", film)
+    assert told(film, "nb_frames", "avg_frame_rate") == ["600", "50/1"]
+    found = probe(film)
+    assert (len(found.frames["size"]), found.sequence["frame_rate"], found.duration_s) == (300, (25, 1), 12)
+    taken = as_it_is(film, 4.0, None)
+    assert taken.metadata["duration_s"] == pytest.approx(4, abs=0.1)
+
+
+def test_a_program_stream_without_times_has_no_rate() -> None:
+    assert source._rates(Fraction(90_000), None, "progressive") == (None, None)
 
 
 def test_what_mpeg2_cannot_hold_is_refused_with_what_can_be_asked_for() -> None:

@@ -19,7 +19,7 @@ from framewire.files import sha256
 from framewire.movie import cache, ffmpeg
 from framewire.movie.cache import FORMAT, MadeMovie
 from framewire.movie.picture import Progress
-from framewire.movie.source import Video, refuse_what_does_not_move, shown_rate, video_of
+from framewire.movie.source import ELEMENTARY, Video, refuse_what_does_not_move, shown_rate, video_of
 
 __all__ = [
     "TAKEN_OUT",
@@ -30,6 +30,7 @@ __all__ = [
     "copy",
     "look_into",
     "stated_frame_rate",
+    "uneven_rate_of",
     "with_frame_rate",
 ]
 
@@ -59,9 +60,6 @@ TAKEN_OUT = {
 }
 """By ffmpeg's name of the codec. MPEG-4 part 2 is for levels of ladders."""
 
-ELEMENTARY = {"mpegvideo": ("mpeg1video", "mpeg2video"), "h264": ("h264",), "hevc": ("hevc",), "m4v": ("mpeg4",)}
-"""ffmpeg's names of elementary streams, and of what they hold."""
-
 
 def as_it_is(
     path: Path,
@@ -82,8 +80,25 @@ def as_it_is(
         loaded = _loaded(path, path)
         if found.frames is None or found.frames >= len(loaded):
             return _described(path, path, loaded)
+    if (uneven := uneven_rate_of(found.video)) is not None:
+        report(_evened(found, uneven), 0.0)
     stream = _taken_out(found, cache_dir, report)
     return _described(path, stream, _loaded(path, stream))
+
+
+def uneven_rate_of(video: Video) -> Fraction | None:
+    """Frames per second in the mean, where a container shows them at uneven distances; None where these are even."""
+    return video.mean_rate if video.variable and video.container not in ELEMENTARY else None
+
+
+def _evened(found: _Found, uneven: Fraction) -> str:
+    """What becomes of frames at uneven distances: their stream carries a rate, and no times."""
+    if found.output.timing is not None:
+        return f"sending the frames evenly, at the mean of their variable rate: {shown_rate(found.rate)} frames/s"
+    return (
+        f"sending the frames evenly, at the rate that their stream states, which is not the mean of "
+        f"{shown_rate(uneven)} frames/s in the file: it plays at another speed (a bitrate has it transcoded)"
+    )
 
 
 def check(path: Path, seconds: float | None, *, frame_rate: Fraction | None = None) -> None:
@@ -96,13 +111,13 @@ def check(path: Path, seconds: float | None, *, frame_rate: Fraction | None = No
         _loaded(path, path)
 
 
-def look_into(path: Path, scratch: Path, frame_rate: Fraction | None) -> tuple[Path, Fraction | None]:
+def look_into(video: Video, scratch: Path, frame_rate: Fraction | None) -> tuple[Path, Fraction | None]:
     """The video of a container as an elementary stream in a directory, as flows or a level of a ladder would send it.
 
     With it its frame rate, where it is known; ``frame_rate`` is asked for where it is not. Raises InputError for a
     codec that neither flows nor ladders carry, and for what ffmpeg cannot read.
     """
-    video = video_of(path)
+    path = video.path
     output = TAKEN_OUT.get(video.codec)
     if output is None:
         raise InputError(
@@ -237,6 +252,8 @@ def _taken_out(found: _Found, cache_dir: Path | None, report: Progress) -> Path:
     def take_out(scratch: Path) -> Path:
         part = scratch / f"movie{output.suffix}"
         limit = [] if frames is None else ["-frames:v", str(frames)]
+        if frames is not None and video.fields_apart:  # ffmpeg counts packets
+            limit = ["-t", f"{float(frames / rate):.6f}"]
         expected = frames or round(video.duration_s * rate)
         step = f"taking the video out of {video.path.name}"
 

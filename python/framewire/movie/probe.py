@@ -24,7 +24,7 @@ from framewire.files import is_container
 from framewire.frame_columns import ColumnFile, Columns, columns
 from framewire.movie import ffmpeg
 from framewire.movie.option_values import parse_frame_rate
-from framewire.movie.source import rotation_of
+from framewire.movie.source import rotation_of, video_of
 
 __all__ = ["Probe", "probe"]
 
@@ -49,6 +49,8 @@ class Probe:
     """Whether sound stands beside the video; None in an elementary stream, which holds none."""
     rotation: int | None = None
     """Degrees by which a container says that players are to turn the pictures; None in an elementary stream."""
+    uneven_rate: float | None = None
+    """Frames per second in the mean, where a container shows them at uneven distances; None where these are even."""
 
     @property
     def duration_s(self) -> float | None:
@@ -134,6 +136,7 @@ class Probe:
             "peak_bps": _rounded(self.peak_bps()),
             "sound": self.sound,
             "rotation": self.rotation,
+            "uneven_rate": self.uneven_rate,
             "types": self.types(),
             "groups": self.groups(),
         }
@@ -162,8 +165,11 @@ class Probe:
             unknown = "frame rate unknown (the stream does not tell it: --frame-rate), and with it all rates and times"
             return f"{what}, {scan}\n{frames} frames, {size}\n{stated or unknown}"
         numerator, denominator = header["frame_rate"]
+        rate = f"{numerator / denominator:.5g} frames/s"
+        if self.uneven_rate is not None:
+            rate += f" (evenly; in its container at uneven distances, {self.uneven_rate:.5g} frames/s in the mean)"
         return (
-            f"{what}, {numerator / denominator:.5g} frames/s, {scan}\n"
+            f"{what}, {rate}, {scan}\n"
             f"{frames} frames, {self.duration_s:.2f} s, {size}\n"
             f"{mean / 1e6:.3f} Mbit/s mean, {peak / 1e6:.3f} Mbit/s in the fullest second"
             f"{stated and f', {stated}'}"
@@ -219,14 +225,15 @@ def probe(path: str | os.PathLike[str], frame_rate: str | None = None) -> Probe:
     """
     rate = None if frame_rate is None else parse_frame_rate(frame_rate)
     ffmpeg.refuse_no_file(Path(path))
-    sound = rotation = None
+    sound = rotation = uneven = None
     scratch = ColumnFile()
     try:
         with Path(path).open("rb") as file:
             if file.read(len(STREAMING_FILE)) == STREAMING_FILE:
                 raise InputError(f"{path}: is a streaming file: framewire movie ladder FILE describes it")
         if is_container(path):
-            found, sound = _taken_out(Path(path), scratch, rate), ffmpeg.has_audio(Path(path))
+            found, uneven = _taken_out(Path(path), scratch, rate)
+            sound = ffmpeg.has_audio(Path(path))
             rotation = rotation_of(ffmpeg.probe(Path(path))["streams"][0])
         else:
             found = _native.probe_movie(path, scratch.file, _ratio(rate))
@@ -240,7 +247,7 @@ def probe(path: str | os.PathLike[str], frame_rate: str | None = None) -> Probe:
         ) from None
     except OSError as error:
         raise InputError(f"{path}: cannot read the movie: {error.strerror or error}") from None
-    return Probe(str(path), found["sequence"], columns(found["frames"], scratch), sound, rotation)
+    return Probe(str(path), found["sequence"], columns(found["frames"], scratch), sound, rotation, uneven)
 
 
 _NOTHING_FOUND = "not MPEG video: no sequence header"
@@ -251,7 +258,7 @@ def _refuse_no_movie(path: Path) -> None:
     """Raises InputError, in the words of what makes movies, for a file in which no scanner finds a stream: sound, a
     still picture, text. Without ffmpeg nothing more is known of it.
     """
-    from framewire.movie.source import refuse_what_does_not_move, video_of
+    from framewire.movie.source import refuse_what_does_not_move
 
     with path.open("rb") as file:
         if not any(file.read(1 << 16)):  # ffprobe would look for the first packet to the end of such a file
@@ -260,13 +267,17 @@ def _refuse_no_movie(path: Path) -> None:
         refuse_what_does_not_move(video_of(path))
 
 
-def _taken_out(path: Path, scratch: ColumnFile, rate: Fraction | None) -> dict[str, dict[str, Any]]:
-    """The same of the video in a container."""
-    from framewire.movie.elementary_stream import look_into  # ffmpeg is not needed for others
+def _taken_out(
+    path: Path, scratch: ColumnFile, rate: Fraction | None
+) -> tuple[dict[str, dict[str, Any]], float | None]:
+    """The same of the video in a container, and its mean rate where its frames stand at uneven distances."""
+    from framewire.movie.elementary_stream import look_into, uneven_rate_of  # ffmpeg is not needed for others
 
+    video = video_of(path)
+    uneven = uneven_rate_of(video)
     with tempfile.TemporaryDirectory(prefix="framewire-recording-") as folder:
-        stream, known = look_into(path, Path(folder), rate)
-        return _native.probe_movie(stream, scratch.file, _ratio(known))
+        stream, known = look_into(video, Path(folder), rate)
+        return _native.probe_movie(stream, scratch.file, _ratio(known)), None if uneven is None else float(uneven)
 
 
 def _ratio(rate: Fraction | None) -> tuple[int, int] | None:

@@ -22,8 +22,10 @@ from typing import Any, Literal
 from framewire.errors import InputError
 from framewire.movie import ffmpeg
 from framewire.movie.cut_off import refuse_cut_off
+from framewire.movie.pace import has_packets_of_fields, mean_rate_of
 
 __all__ = [
+    "ELEMENTARY",
     "Conversion",
     "FieldOrder",
     "Video",
@@ -35,11 +37,17 @@ __all__ = [
     "video_of",
 ]
 
+ELEMENTARY = {"mpegvideo": ("mpeg1video", "mpeg2video"), "h264": ("h264",), "hevc": ("hevc",), "m4v": ("mpeg4",)}
+"""ffmpeg's names of elementary streams, and of what they hold."""
+
 FieldOrder = Literal["progressive", "top", "bottom"]
 """Frames, or two fields each, of which this one comes first."""
 
 SMALLEST = 16
 """Pixels of a side: a macroblock (ISO/IEC 13818-2, 6.1.3; ITU-T H.264, 3.91)."""
+
+FASTEST_ALLOWED = 1000
+"""Frames per second."""
 
 _NTSC = tuple(Fraction(rate * 1000, 1001) for rate in (24, 30, 48, 60, 120))
 USUAL_RATES = tuple(sorted((*map(Fraction, (5, 10, 12, 15, 20, 24, 25, 30, 48, 50, 60, 100, 120)), *_NTSC)))
@@ -75,6 +83,8 @@ class Video:
     """0 where it is not known."""
     start_s: Fraction
     """When the first picture is shown, from the beginning of what begins first in the file, which may be the audio."""
+    fields_apart: bool = False
+    """Whether packets of its container are fields, of which two make a frame."""
 
     @property
     def variable(self) -> bool:
@@ -112,10 +122,18 @@ def video_of(path: Path, demuxer: str | None = None) -> Video:
     if rotation_of(stream) % 180:
         width, height, aspect = height, width, 1 / aspect
     field_order = "progressive" if stream.get("field_order") == "progressive" else _field_order(path, demuxer)
-    frame_rate, mean_rate = _rates(
-        _fraction(stream.get("r_frame_rate")), _fraction(stream.get("avg_frame_rate")), field_order
+    least, mean = _fraction(stream.get("r_frame_rate")), _fraction(stream.get("avg_frame_rate"))
+    refuse_cut_off(path, container["format_name"], {"duration": container.get("duration")} | stream, mean)
+    elementary = container["format_name"] in ELEMENTARY
+    if not elementary and not _has_exact_index(container["format_name"], stream):
+        mean = _counted(mean, mean_rate_of(path, *_forced(demuxer)))
+    fields_apart = (
+        not elementary
+        and stream.get("codec_name") == "h264"
+        and stream.get("field_order") != "progressive"
+        and has_packets_of_fields(path)
     )
-    refuse_cut_off(path, container["format_name"], {"duration": container.get("duration")} | stream, mean_rate)
+    frame_rate, mean_rate = _rates(least, mean, field_order, fields_apart=fields_apart)
     return Video(
         path=path,
         container=container["format_name"],
@@ -128,6 +146,7 @@ def video_of(path: Path, demuxer: str | None = None) -> Video:
         field_order=field_order,
         duration_s=float(container.get("duration", 0.0)),
         start_s=max(_seconds(stream) - _seconds(container), Fraction(0)),
+        fields_apart=fields_apart,
     )
 
 
@@ -150,8 +169,8 @@ def convert(
     rate = frame_rate or video.frame_rate
     if rate is None:
         raise InputError(f"{video.path}: its frame rate is not known; state one (frame_rate, --frame-rate)")
-    if rate > 1000:
-        raise InputError(f"{video.path}: {shown_rate(rate)} frames/s; up to 1000 are allowed")
+    if rate > FASTEST_ALLOWED:
+        raise InputError(f"{video.path}: {shown_rate(rate)} frames/s; up to {FASTEST_ALLOWED} are allowed")
     if min(video.width, video.height) < SMALLEST:
         raise InputError(
             f"{video.path}: a picture of {video.width}x{video.height}; {SMALLEST}x{SMALLEST} and more is needed"
@@ -162,6 +181,9 @@ def convert(
         steps.append(f"making the variable frame rate ({mean}) constant: {shown_rate(rate)} frames/s")
     # From 0 on, whatever comes first in the file: an AVI file would otherwise begin with frames that are not there.
     filters = ["setpts=PTS-STARTPTS"]
+    if video.container == "avi" and video.frame_rate is not None and not video.variable:
+        # It has decoding times only, and those of the last frames are guessed a slot too early.
+        filters = [f"setpts=N/({video.frame_rate})/TB"]
     order = video.field_order
     if order != "progressive" and not fields:
         filters.append(f"bwdif=mode=send_frame:parity={'tff' if order == 'top' else 'bff'}:deint=all")
@@ -239,10 +261,24 @@ def _even(length: Fraction) -> int:
     return max(2, 2 * round(length / 2))
 
 
+def _has_exact_index(container: str, stream: Mapping[str, Any]) -> bool:
+    """Whether ffprobe's mean rate is that of the frames themselves: MP4 and MOV list each with its duration."""
+    return "mov" in container.split(",") and bool(stream.get("nb_frames"))
+
+
+def _counted(stated: Fraction | None, counted: Fraction | None) -> Fraction | None:
+    """The mean rate: that of the packets, unless it differs only as much as rounded and few times do."""
+    if stated is None or counted is None:
+        return stated or counted
+    return stated if abs(counted / stated - 1) < _CONSTANT else counted
+
+
 def _rates(
-    least: Fraction | None, mean: Fraction | None, field_order: FieldOrder
+    least: Fraction | None, mean: Fraction | None, field_order: FieldOrder, *, fields_apart: bool = False
 ) -> tuple[Fraction | None, Fraction | None]:
     """The frame rate and the mean one, of the rate that all time stamps fit (``r_frame_rate``) and the mean rate.
+
+    ``fields_apart`` says that these are of fields, which may stand among whole frames.
 
     >>> _rates(Fraction(30), Fraction(30), "progressive")
     (Fraction(30, 1), Fraction(30, 1))
@@ -254,7 +290,15 @@ def _rates(
     (Fraction(30000, 1001), Fraction(703, 25))
     >>> _rates(Fraction(30), Fraction(20), "progressive")
     (Fraction(30, 1), Fraction(20, 1))
+    >>> _rates(Fraction(50), Fraction(40), "top", fields_apart=True)
+    (Fraction(25, 1), Fraction(25, 1))
+    >>> _rates(Fraction(90000), None, "progressive")
+    (None, None)
     """
+    if mean is None and least is not None and least > FASTEST_ALLOWED:  # it is the clock's: nothing has times
+        return None, None
+    if fields_apart and (of_fields := least or mean) is not None:
+        return _usual(of_fields / 2), _usual(of_fields / 2)
     if least is None or mean is None:
         only = least or mean
         return (None, None) if only is None else (_usual(only), _usual(only))
@@ -263,9 +307,9 @@ def _rates(
     if abs(least / mean - 1) < _CONSTANT:
         return _usual(least), _usual(least)
     if mean < least <= min(2 * mean * (1 + _CONSTANT), Fraction(_FASTEST)):
-        return _usual(least), mean
+        return _usual(least), _usual(mean)
     above = next((rate for rate in USUAL_RATES if rate >= mean * (1 - _ROUNDED)), Fraction(math.ceil(mean)))
-    return above, mean
+    return above, _usual(mean)
 
 
 def _usual(rate: Fraction) -> Fraction:
