@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from framewire import _native, files
 from framewire.content_store import existing
@@ -13,6 +13,9 @@ from framewire.errors import InputError
 from framewire.files import sha256
 from framewire.scenario import Scenario, check_network
 from framewire.transports import ADAPTIVE, BULK, EXTERNAL
+
+if TYPE_CHECKING:
+    from framewire.movie.sound import Sound
 
 __all__ = ["MOVIELESS", "Content", "check", "check_codec", "prepare", "streams_movie", "top_level"]
 
@@ -37,11 +40,14 @@ class Content:
     """Length of what takes longer; None where there is neither."""
     facts: dict[str, Any]
     """What is known of the movie, as far as it identifies it."""
+    sound: Sound | None = None
+    """The sound beside the movie, where it is sent."""
 
     @property
     def paths(self) -> list[Path]:
         """The files that are there."""
-        return [path for path in (self.movie, self.ladder) if path is not None]
+        sound = None if self.sound is None else self.sound.path
+        return [path for path in (self.movie, self.ladder, sound) if path is not None]
 
 
 def streams_movie(scenario: Scenario) -> bool:
@@ -62,6 +68,7 @@ def prepare(scenario: Scenario, progress: Progress | None = None) -> Content:
     if ladder is not None and wanted.get("source") is None:
         return Content(_movie_of(ladder), ladder, ladder_s, {})
     from framewire import movie  # only runs need it
+    from framewire.movie.sound import sound_of
 
     made = movie.prepare(
         wanted["source"],
@@ -72,7 +79,9 @@ def prepare(scenario: Scenario, progress: Progress | None = None) -> Content:
         frame_rate=wanted.get("frame_rate"),
         progress=report,
     )
-    return Content(made.path, ladder, max(made.duration_s, ladder_s), made.metadata)
+    sound = sound_of(Path(wanted["source"]), progress=report) if wanted.get("sound") else None
+    facts = made.metadata if sound is None else made.metadata | {"sound_start_ns": sound.start_ns}
+    return Content(made.path, ladder, max(made.duration_s, ladder_s), facts, sound)
 
 
 def check(scenario: Scenario) -> None:
@@ -94,10 +103,13 @@ def check(scenario: Scenario) -> None:
         check_codec(scenario)
         return
     from framewire import movie
+    from framewire.movie.sound import check as check_sound
 
     asked = (wanted.get("bitrate"), wanted.get("duration"), wanted.get("codec"))
     try:
         movie.check(source, *asked, size=wanted.get("size"), frame_rate=wanted.get("frame_rate"))
+        if wanted.get("sound"):
+            check_sound(Path(source))
     except InputError as error:
         raise InputError(f'movie.source = "{source}": {str(error).removeprefix(f"{source}: ")}') from None
     check_codec(scenario)

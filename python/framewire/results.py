@@ -18,10 +18,13 @@ from framewire.checksums import Checksums, DamagedError, unsealed
 from framewire.errors import InputError
 from framewire.run_description import problem_of
 
-__all__ = ["FORMAT_VERSION", "TABLES", "RunDirectory"]
+__all__ = ["FORMAT_VERSION", "PICTURE", "TABLES", "RunDirectory"]
 
-FORMAT_VERSION = 5
+FORMAT_VERSION = 6
 """The newest version of the results format that is read here; older ones are read too."""
+
+PICTURE = 0
+"""The track of the ledger that is the picture; others are sound."""
 
 TABLES = ("frames", "packets", "flows", "accuracy", "summary")
 """The tables of a run."""
@@ -53,8 +56,13 @@ class RunDirectory:
 
     @cached_property
     def frames(self) -> pl.DataFrame:
-        """The ledger: one row per frame and flow."""
+        """The ledger: one row per frame of the picture and flow."""
         return self.table("frames")
+
+    @cached_property
+    def sound(self) -> pl.DataFrame:
+        """The rows of the ledger that are of sound, one per packet and flow; none where none was sent."""
+        return self._read("frames", None).filter(pl.col("track") != PICTURE)
 
     @cached_property
     def packets(self) -> pl.DataFrame:
@@ -117,12 +125,16 @@ class RunDirectory:
 
     def table(self, name: str, columns: Collection[str] | None = None) -> pl.DataFrame:
         """One of :data:`TABLES` or :data:`SOMETIMES`, read from its file: all of it, or what it has of these columns
-        and of those that every table of its kind has.
+        and of those that every table of its kind has. Of ``frames`` it is the picture's; :attr:`sound` has the others.
 
         Raises InputError when there is no such table, or when its file is missing or damaged.
         """
         if name not in (*TABLES, *SOMETIMES):
             raise InputError(f"{name}: not a table of a run; allowed are {', '.join((*TABLES, *SOMETIMES))}")
+        table = self._read(name, columns)
+        return table.filter(pl.col("track") == PICTURE) if "track" in table.columns else table
+
+    def _read(self, name: str, columns: Collection[str] | None) -> pl.DataFrame:
         path = self.path / f"{name}.parquet"
         if not path.is_file():
             raise InputError(f"{self.path}: has no {path.name}")
@@ -131,7 +143,7 @@ class RunDirectory:
         try:
             rows = pl.scan_parquet(path, glob=False)
             known = rows.collect_schema().names()
-            needed = {*columns, *filled, *earlier_formats.NEEDED} if columns is not None else {*known}
+            needed = {*columns, *filled, *earlier_formats.NEEDED, "track"} if columns is not None else {*known}
             asked = [name for name in known if name in needed]
             table = rows.select(asked).collect()
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:

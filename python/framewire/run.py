@@ -63,8 +63,13 @@ class Run:
 
     @property
     def frames(self) -> pl.DataFrame:
-        """The ledger: one row per frame and flow."""
+        """The ledger: one row per frame of the picture and flow."""
         return self.results.frames
+
+    @property
+    def sound(self) -> pl.DataFrame:
+        """The same of the sound: one row per packet and flow."""
+        return self.results.sound
 
     @property
     def summary(self) -> pl.DataFrame:
@@ -165,7 +170,9 @@ def _simulate(
     notify({"event": "step", "text": "simulating"})
     flag = _native.StopFlag()
     try:
-        loaded = _native.load_movie(*(path and path.resolve() for path in (sent.movie, sent.ladder)))
+        movie, ladder = (path and path.resolve() for path in (sent.movie, sent.ladder))
+        sound = None if sent.sound is None else (sent.sound.path.resolve(), sent.sound.start_ns)
+        loaded = _native.load_movie(movie, ladder, sound)
         with stop.carried_out_by(lambda _count: flag.raise_()):
             notify(
                 {"event": "started", "flows": [*scenario.flows], "frames": len(loaded), "movie_s": loaded.duration_s}
@@ -195,10 +202,13 @@ def _seal(directory: Path) -> None:
 
 def _plan(scenario: Scenario, sent: Content, directory: Path) -> dict[str, Any]:
     files = {"movie": sent.movie, "ladder": sent.ladder}
+    sound = sent.sound
+    of_sound = {} if sound is None else {"sound": {"file": str(sound.path.resolve()), "start_ns": sound.start_ns}}
     return {
         "format": PLAN_FORMAT,
         "scenario": scenario.data,
         **{name: str(path.resolve()) for name, path in files.items() if path is not None},
+        **of_sound,
         "directory": str(directory.resolve()),
     }
 

@@ -218,6 +218,27 @@ def delays(frames: pl.DataFrame) -> pl.DataFrame:
     return _in_flow_order(series, frames)
 
 
+def apart(frames: pl.DataFrame, sound: pl.DataFrame) -> pl.DataFrame:
+    """How far sound and picture are apart when they arrive, second by second: ``flow``, ``at_s``, ``apart_ms``.
+
+    It is the mean latency of the sound that was due in a second less that of the picture: above zero the sound is
+    later. Seconds in which nothing arrived of either are left out.
+
+    >>> rows = {"flow": ["ts"], "due_ns": [0], "arrival_ns": [1]}
+    >>> frames, sound = (pl.DataFrame(rows | {"latency_ns": [late]}) for late in (30_000_000, 10_000_000))
+    >>> apart(frames, sound).rows()
+    [('ts', 0, -20.0)]
+    """
+
+    def late(rows: pl.DataFrame, name: str) -> pl.DataFrame:
+        arrived = rows.filter(pl.col("arrival_ns").is_not_null())
+        by_second = arrived.group_by("flow", at_s=pl.col("due_ns") // NANOS, maintain_order=True)
+        return by_second.agg(pl.col("latency_ns").mean().alias(name))
+
+    both = late(frames, "picture").join(late(sound, "sound"), on=["flow", "at_s"], maintain_order="left")
+    return both.select("flow", "at_s", apart_ms=(pl.col("sound") - pl.col("picture")) / 1e6).sort("flow", "at_s")
+
+
 def percentile(values: Sequence[float], percent: float) -> float | None:
     """The percentile by nearest rank: the smallest value that is not less than that share of all. None without values.
 

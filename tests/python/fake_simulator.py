@@ -21,7 +21,7 @@ from conftest import REPOSITORY
 from framewire import _native
 from framewire.campaign import runner
 
-GOLDEN = REPOSITORY / "tests/golden/format-5"
+GOLDEN = REPOSITORY / "tests/golden/format-6"
 FRAMES = 25
 
 
@@ -32,7 +32,7 @@ class Panic(BaseException):
 def install(monkeypatch: pytest.MonkeyPatch, log: Path | None = None) -> Path | None:
     """Puts it in the place of the real one, in this process, and gives it movies of its own; returns the log."""
     monkeypatch.setattr(_native, "simulate_cell", simulate_cell)
-    monkeypatch.setattr(runner, "_loaded", lambda path, _ladder, _digest: load_movie(path))
+    monkeypatch.setattr(runner, "_loaded", lambda path, _ladder, _digest, _sound: load_movie(path))
     if log is not None:
         log.touch()
         monkeypatch.setenv("FAKE_SIMULATOR_LOG", str(log))
@@ -112,7 +112,9 @@ def _tables(document: dict[str, Any], movie: bytes) -> dict[str, pl.DataFrame]:
                 "latency_p95_ms": None if lost > 12 else 20 + dice.random(),
             }
         )
-        ledger = [{"flow": flow["name"], "frame": n, "size": dice.randrange(1000, 50_000)} for n in range(FRAMES)]
+        ledger = [
+            {"flow": flow["name"], "track": 0, "frame": n, "size": dice.randrange(1000, 50_000)} for n in range(FRAMES)
+        ]
         frames += ledger
         packets += [{"flow": flow["name"], "packet": n, "bytes": 1000} for n in range(2 * FRAMES)]
     return {

@@ -5,7 +5,7 @@ use std::io::BufWriter;
 use std::path::PathBuf;
 
 use framewire_sim::{
-    Cancel, CellOptions, Content, RunOptions, RunReport, SimError, TableHashes, simulate_cell, simulate_run,
+    Cancel, CellOptions, Content, RunOptions, RunReport, SimError, TableHashes, load_sound, simulate_cell, simulate_run,
 };
 use framewire_units::Duration;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
@@ -83,12 +83,28 @@ impl StopFlag {
     }
 }
 
-/// Reads what a scenario's flows send: a video elementary stream that is whole, a streaming file, both or neither.
+/// Reads what a scenario's flows send: a video elementary stream that is whole, a streaming file, both or neither; beside the
+/// video an elementary stream of sound, and when that begins to play from the first frame shown, in nanoseconds.
 #[pyfunction]
-#[pyo3(signature = (path, ladder = None))]
-fn load_movie(py: Python<'_>, path: Option<PathBuf>, ladder: Option<PathBuf>) -> PyResult<LoadedMovie> {
-    let loaded = py.detach(|| Content::load(path.as_deref(), ladder.as_deref()));
-    Ok(LoadedMovie { content: loaded.map_err(|error| MovieError::new_err(error.to_string()))? })
+#[pyo3(signature = (path, ladder = None, sound = None))]
+fn load_movie(
+    py: Python<'_>,
+    path: Option<PathBuf>,
+    ladder: Option<PathBuf>,
+    sound: Option<(PathBuf, i64)>,
+) -> PyResult<LoadedMovie> {
+    let loaded = py.detach(|| {
+        let content = Content::load(path.as_deref(), ladder.as_deref())?;
+        Ok(match sound {
+            Some((file, start)) => {
+                let sound = load_sound(&file, start)?;
+                content.with_sound(file, sound)
+            }
+            None => content,
+        })
+    });
+    let loaded = loaded.map_err(|error: framewire_sim::MovieError| MovieError::new_err(error.to_string()));
+    Ok(LoadedMovie { content: loaded? })
 }
 
 /// Writes the highest level of a streaming file as one elementary stream.

@@ -13,7 +13,7 @@ use crate::tables::WrittenAhead;
 pub struct FrameFacts {
     /// The track that it is of: 0 for video.
     pub track: u8,
-    /// `'I'`, `'P'` or `'B'`.
+    /// `'I'`, `'P'` or `'B'`; `'A'` of sound.
     pub kind: char,
     /// Bytes.
     pub size: u32,
@@ -411,7 +411,7 @@ pub struct FlowLog {
     pub transport: String,
     /// How it ended.
     pub status: FlowStatus,
-    /// The movie's frames, in decode order; empty for a bulk flow.
+    /// The movie's frames, in decode order, and behind them the packets of its sound; empty for a bulk flow.
     pub frames: Spool<FrameFacts>,
     /// What happened at the sender, in order.
     pub frame_events: Spool<FrameEvent>,

@@ -29,7 +29,9 @@ impl ScenarioError {
     pub(crate) fn unknown_key(key: String, name: &str, known: &[&str]) -> Self {
         let hint = match nearest(name, known) {
             // The same file runs in each of them.
-            None if key == "world" => "the world is chosen when it is run (framewire run --world simulated); ".to_owned(),
+            None if key == "world" => {
+                "the world is chosen when it is run (framewire run --world simulated); ".to_owned()
+            }
             Some(guess) => format!("did you mean `{guess}`? "),
             None => String::new(),
         };

@@ -43,6 +43,11 @@ pub struct Movie {
     #[serde(serialize_with = "text::serialize_optional", skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "text::schema::<Duration>")]
     pub duration: Option<Duration>,
+    /// Send the sound of the file beside its video, by every flow that sends the movie; all of them have to carry it. Default:
+    /// false, the video alone.
+    // A movie without is written as before there was the key.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub sound: bool,
 }
 
 words! {
@@ -64,7 +69,7 @@ words! {
 
 impl Movie {
     pub(crate) const KEYS: &'static [&'static str] =
-        &["source", "ladder", "codec", "bitrate", "size", "frame_rate", "duration"];
+        &["source", "ladder", "codec", "bitrate", "size", "frame_rate", "duration", "sound"];
 
     /// The source that means the lab's own test movie.
     pub(crate) const LAB: &'static str = "lab";
@@ -116,6 +121,7 @@ impl Movie {
         };
         let (size_key, size) = (section.key("size"), section.text::<PictureSize>("size")?);
         let (frame_rate_key, frame_rate) = (section.key("frame_rate"), section.text::<FrameRate>("frame_rate")?);
+        let sound = read_sound(&mut section, lab, flows)?;
         let refused =
             |key: &str, shown: String, allowed| Err(ScenarioError::value(key, format!("\"{shown}\""), allowed));
         const OF_A_FILE: &str = "only for a file: the lab's own movie is 720x576 at 25 Hz";
@@ -131,6 +137,7 @@ impl Movie {
             size,
             frame_rate,
             codec,
+            sound,
             ladder,
             source: Some(if lab { source } else { from_directory(directory, source) }),
             bitrate: bitrate.or(lab.then_some(Bitrate::from_mbps(6))),
@@ -145,7 +152,9 @@ impl Movie {
             (false, Some(_)) => "means nothing: no flow sends a movie, only levels of the ladder",
             (false, None) => "means nothing: no flow sends a movie",
         };
-        if let Some(key) = ["source", "bitrate", "size", "frame_rate", "duration"].iter().find(|key| section.has(key)) {
+        if let Some(key) =
+            ["source", "bitrate", "size", "frame_rate", "duration", "sound"].iter().find(|key| section.has(key))
+        {
             let hint = match (*key, &ladder) {
                 ("duration", Some(_)) => "; a shorter ladder is made by `framewire movie ladder --duration`",
                 _ => "",
@@ -155,13 +164,44 @@ impl Movie {
         if section.has("codec") && ladder.is_none() {
             return Err(ScenarioError::new(section.key("codec"), problem));
         }
-        let movie =
-            Self { source: None, ladder, codec: None, bitrate: None, size: None, frame_rate: None, duration: None };
+        let movie = Self {
+            source: None,
+            ladder,
+            codec: None,
+            bitrate: None,
+            size: None,
+            frame_rate: None,
+            duration: None,
+            sound: false,
+        };
         let codec = match movie.has_lab_ladder() {
             true => section.word("codec", MovieCodec::of_a_ladder)?.or(movie.ladder_codec()),
             false => section.word("codec", |_| Err(OF_A_LADDER_AS_IT_IS.to_owned()))?,
         };
         Ok(Self { codec, ..movie })
+    }
+}
+
+/// Whether sound is sent: there has to be some, and every flow that sends the movie has to carry it, as flows that carry less
+/// are not to be compared with those.
+fn read_sound(section: &mut Section, lab: bool, flows: &[Flow]) -> Result<bool, ScenarioError> {
+    let key = section.key("sound");
+    if !section.boolean("sound")?.unwrap_or(false) {
+        return Ok(false);
+    }
+    let refused = |allowed: String| Err(ScenarioError::value(&key, "true", allowed));
+    if lab {
+        return refused("only for a file: the lab's own movie has no sound".to_owned());
+    }
+    let silent = flows.iter().find(|flow| flow.transport().has_movie() && !flow.transport().carries_sound());
+    match silent {
+        None => Ok(true),
+        Some(flow) => refused(format!(
+            "only where every flow that sends the movie carries sound, and {} ({}) does not: those of a transport stream do \
+             (ts, ts+rtp, ts+tcp and every queue before them)",
+            flow.name,
+            flow.transport()
+        )),
     }
 }
 

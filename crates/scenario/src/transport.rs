@@ -151,6 +151,11 @@ impl Transport {
         matches!(self, Self::Movie(_) | Self::External)
     }
 
+    /// True where it carries the sound of a movie beside it.
+    pub const fn carries_sound(self) -> bool {
+        matches!(self, Self::Movie(kind) if kind.carries_sound())
+    }
+
     /// Its defaults of send buffer, device queue and unsent limit are those of this transport: an adaptive stream has the
     /// sockets of `udp`, and connections without a frame queue have those of `tcp`.
     pub const fn settings(self) -> &'static Profile {

@@ -16,6 +16,7 @@ mod receiver;
 mod rtcp;
 mod rtcp_records;
 mod sender;
+mod sound;
 
 pub use adaptive::{AdaptiveReceiver, AdaptiveSender, LadderContent, LadderContentError, channel_id, channel_of};
 pub use content::{ContentLog, ContentMatcher};
@@ -28,3 +29,4 @@ pub use receiver::{ReceiverLog, ReceiverSession, ReceivingHalf};
 pub use rtcp::{RTCP_CHANNEL, RtcpLog};
 pub use rtcp_records::rtcp_records;
 pub use sender::{SenderLog, SenderProgress, SenderSession, SenderSocket, SenderWait, SendingHalf, as_sent};
+pub use sound::{Sound, SoundError};

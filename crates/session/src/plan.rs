@@ -5,12 +5,15 @@ use std::sync::{Arc, OnceLock};
 use framewire_media::access_unit::Codec;
 use framewire_media::{FrameRate, Movie, PictureType, TimeCode};
 use framewire_recording::record::FrameFacts;
+use framewire_transport::OutgoingSound;
 use framewire_transport::frame::OutgoingFrame;
 use framewire_units::{Bitrate, Duration, Timestamp};
 use framewire_wire::{rtp, rtp_payload};
 
 use crate::content::{ContentMatcher, MovieContent};
 use crate::dependencies::{dependencies, recovers_from, referenced};
+use crate::half::Track;
+use crate::sound::{SOUND_TRACK, Sound};
 
 /// A movie as one flow sends it.
 #[derive(Clone, Debug)]
@@ -18,6 +21,7 @@ pub struct SendingPlan {
     movie: Movie,
     /// Of every frame, whether another may refer to it.
     referenced: Arc<[bool]>,
+    sound: Option<Sound>,
     start: Timestamp,
     /// What streams of it are compared with, once asked for; `None` in it for a codec without start codes.
     content: Arc<OnceLock<Option<Arc<MovieContent>>>>,
@@ -27,7 +31,40 @@ impl SendingPlan {
     /// A plan whose first frame is due at `start`. Every later one is due at its decode time after that, because
     /// frames are sent in decode order (thesis, section 2.1: one frame each 1/25 s).
     pub fn new(movie: Movie, start: Timestamp) -> Self {
-        Self { referenced: referenced(&movie.index).into(), movie, start, content: Arc::default() }
+        Self { referenced: referenced(&movie.index).into(), movie, sound: None, start, content: Arc::default() }
+    }
+
+    /// The same with sound beside it, as far as the movie lasts: its packets are numbered behind the movie's frames.
+    pub fn with_sound(self, sound: &Sound) -> Self {
+        let end = self.movie.index.sequence.frame_rate.time_of(u64::from(self.len()));
+        Self { sound: sound.until(end), ..self }
+    }
+
+    /// The sound that it sends beside the movie.
+    pub fn sound(&self) -> Option<&Sound> {
+        self.sound.as_ref()
+    }
+
+    /// The tracks that it sends.
+    pub(crate) fn tracks(&self) -> Vec<Track> {
+        let sound = self.sound.as_ref().map(|_| Track::Audio(SOUND_TRACK));
+        [Track::Video].into_iter().chain(sound).collect()
+    }
+
+    /// When packet `number` of the sound is offered: when it plays, but no sooner than the first frame; `None` where there is
+    /// no such packet.
+    pub(crate) fn sound_due(&self, number: u32) -> Option<Timestamp> {
+        let sound = self.sound.as_ref()?;
+        (number < sound.len()).then(|| self.start + sound.time(number))
+    }
+
+    /// A packet of sound as a sending half takes it.
+    ///
+    /// # Panics
+    /// When there is no such packet.
+    pub(crate) fn outgoing_sound(&self, number: u32) -> OutgoingSound {
+        let sound = self.sound.as_ref().expect("invariant: a packet of sound has a sound");
+        OutgoingSound { id: self.len() + number, timestamp: sound.timestamp(number), bytes: sound.bytes(number) }
     }
 
     /// The same movie with its first frame due at `start`.
@@ -115,8 +152,13 @@ impl SendingPlan {
         code.time_at(self.frame_rate()).saturating_sub(origin)
     }
 
-    /// What the ledger must know of every frame.
+    /// What the ledger must know of every frame, and behind them of every packet of sound.
     pub fn facts(&self) -> impl Iterator<Item = FrameFacts> {
+        let sound = self.sound.iter().flat_map(|sound| sound.facts(self.start));
+        self.video_facts().chain(sound)
+    }
+
+    fn video_facts(&self) -> impl Iterator<Item = FrameFacts> {
         self.movie.index.frames.iter().map(|frame| FrameFacts {
             track: 0,
             kind: letter(frame.kind),

@@ -42,6 +42,10 @@ pub struct ReceiverLog {
     pub complete_frames: u32,
     /// Frames of which something arrived, and something was missing.
     pub incomplete_frames: u32,
+    /// Packets of sound that arrived whole.
+    pub complete_sound: u32,
+    /// Packets of sound of which something arrived, and something was missing.
+    pub incomplete_sound: u32,
     /// Of frames that were discarded though all of them may have come, the sequence numbers of their last packets, in order.
     pub discarded: Spool<u64>,
     /// Inputs that were not of this flow or not well formed.
@@ -64,19 +68,31 @@ impl ReceiverLog {
 #[derive(Debug)]
 pub(crate) struct Reception {
     kept: VecDeque<Bytes>,
+    kept_sound: VecDeque<Bytes>,
     pub log: ReceiverLog,
 }
 
 impl Reception {
     /// Nothing came yet; `log` is empty.
     pub(crate) fn new(log: ReceiverLog) -> Self {
-        Self { kept: VecDeque::new(), log }
+        Self { kept: VecDeque::new(), kept_sound: VecDeque::new(), log }
     }
 
     /// A frame came whole.
     pub(crate) fn handle_frame(&mut self, bytes: Bytes) {
         self.log.complete_frames += 1;
         self.kept.push_back(bytes);
+    }
+
+    /// A packet of sound came whole, or did not.
+    fn handle_sound(&mut self, bytes: Option<Bytes>) {
+        match bytes {
+            Some(bytes) => {
+                self.log.complete_sound += 1;
+                self.kept_sound.push_back(bytes);
+            }
+            None => self.log.incomplete_sound += 1,
+        }
     }
 
     /// So many did not.
@@ -141,7 +157,7 @@ impl ReceiverSession {
     /// [`handle_end`](Self::handle_end), before the last frames are taken.
     pub fn handle_sent(&mut self, sent: &SenderLog) {
         let ReceivingHalf::Stream(half) = &self.half else { return };
-        let Reception { kept, log } = &mut self.reception;
+        let Reception { kept, log, .. } = &mut self.reception;
         let (Some(end), Some(last)) = (half.last_frame_end(), kept.back_mut()) else { return };
         let start = end.saturating_sub(last.len() as u64);
         let written = sent.frame_ends.partition_point(|&written| written <= end);
@@ -199,6 +215,11 @@ impl ReceiverSession {
         self.reception.poll_frame()
     }
 
+    /// The next packet of sound, whole, for the sound as received.
+    pub fn poll_sound(&mut self) -> Option<Bytes> {
+        self.reception.kept_sound.pop_front()
+    }
+
     /// Frames that arrived whole so far.
     pub fn complete_frames(&self) -> u32 {
         self.reception.log.complete_frames
@@ -235,6 +256,9 @@ impl ReceiverSession {
                 log.datagrams.push(DatagramReceived { sequence, size, at, kept: true });
             }
             ReceiverEvent::Read { total, at } => log.reads.push(StreamRead { total, at }),
+            ReceiverEvent::Frame { track: 1.., complete, bytes, .. } => {
+                self.reception.handle_sound(complete.then_some(bytes));
+            }
             ReceiverEvent::Frame { complete: true, bytes, .. } => self.reception.handle_frame(bytes),
             ReceiverEvent::Frame { complete: false, discarded, .. } => {
                 log.discarded.extend(discarded);

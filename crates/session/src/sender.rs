@@ -7,11 +7,11 @@ use framewire_scenario::Pacing;
 use framewire_transport::event::{SenderEvent, SenderPlace};
 use framewire_transport::frame::OutgoingFrame;
 use framewire_transport::socket::{DatagramSocket, SocketError, StreamSocket};
-use framewire_transport::{DatagramSender, StreamSender, WriteProgress};
+use framewire_transport::{DatagramSender, OutgoingSound, StreamSender, WriteProgress};
 use framewire_units::Timestamp;
 
 use crate::flow::FlowRecording;
-use crate::half::{Arrival, Channel, ChannelId, ChannelKind, Channels, End, Half, OneChannel, Wait};
+use crate::half::{Arrival, Channel, ChannelId, ChannelKind, Channels, End, Half, OneChannel, Track, Wait};
 use crate::plan::SendingPlan;
 use crate::rtcp::{RTCP_CHANNEL, RtcpEnd, RtcpLog, Tapped};
 
@@ -70,7 +70,7 @@ impl SenderLog {
     }
 }
 
-/// Counters for a progress display.
+/// Counters for a progress display: of frames, and not of sound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SenderProgress {
     /// Frames given to the transport.
@@ -89,6 +89,8 @@ pub struct SenderSession {
     pacing: Pacing,
     half: SendingHalf,
     next: u32,
+    /// The next packet of sound.
+    next_sound: u32,
     end_signalled: bool,
     stopped: bool,
     log: SenderLog,
@@ -100,7 +102,18 @@ impl SenderSession {
     /// A session that sends `plan` through `half`, and records into `log`.
     pub fn new(plan: SendingPlan, pacing: Pacing, half: SendingHalf, log: SenderLog) -> Self {
         let progress = SenderProgress::default();
-        Self { plan, pacing, half, next: 0, end_signalled: false, stopped: false, log, progress, rtcp: None }
+        Self {
+            plan,
+            pacing,
+            half,
+            next: 0,
+            next_sound: 0,
+            end_signalled: false,
+            stopped: false,
+            log,
+            progress,
+            rtcp: None,
+        }
     }
 
     /// The same with reports to and from the receiver.
@@ -120,7 +133,7 @@ impl SenderSession {
             self.offer_due(now);
             let progress = self.half.poll_write(now, &mut socket)?;
             self.drain_events();
-            if progress == WriteProgress::Idle && self.can_offer(now) {
+            if progress == WriteProgress::Idle && (self.can_offer(now) || self.can_offer_sound(now)) {
                 continue;
             }
             return Ok(SenderWait {
@@ -166,16 +179,49 @@ impl SenderSession {
             && (self.pacing != Pacing::Sender || self.plan.due(self.next) <= now)
     }
 
+    /// Sound is offered at its own time, whatever waits; where the sender has no clock, by the time of the next frame.
+    fn can_offer_sound(&self, now: Timestamp) -> bool {
+        let is_due = |due| match self.pacing {
+            Pacing::Sender => due <= now,
+            Pacing::Receiver | Pacing::Unpaced => self.next == self.plan.len() || due < self.plan.due(self.next),
+        };
+        !self.stopped && self.plan.sound_due(self.next_sound).is_some_and(is_due)
+    }
+
     fn offer_due(&mut self, now: Timestamp) {
-        while self.can_offer(now) {
-            let frame = self.plan.outgoing(self.next);
-            self.record(self.next, now, FrameEventKind::Offered);
-            self.next += 1;
-            self.progress.offered += 1;
-            self.half.handle_frame(now, frame);
-            self.drain_events();
+        loop {
+            let frame = self.can_offer(now).then(|| self.plan.due(self.next));
+            let sound = self.plan.sound_due(self.next_sound).filter(|_| self.can_offer_sound(now));
+            match (frame, sound) {
+                (None, None) => break,
+                // A frame goes before sound of the same time: the first one has the tables and the clock.
+                (Some(frame), Some(sound)) if sound < frame => self.offer_sound(now),
+                (Some(_), _) => self.offer_frame(now),
+                (None, Some(_)) => self.offer_sound(now),
+            }
         }
-        if self.next == self.plan.len() && !self.end_signalled {
+        self.end_when_all_is_offered(now);
+    }
+
+    fn offer_frame(&mut self, now: Timestamp) {
+        let frame = self.plan.outgoing(self.next);
+        self.record(self.next, now, FrameEventKind::Offered);
+        self.next += 1;
+        self.progress.offered += 1;
+        self.half.handle_frame(now, frame);
+        self.drain_events();
+    }
+
+    fn offer_sound(&mut self, now: Timestamp) {
+        let sound = self.plan.outgoing_sound(self.next_sound);
+        self.record(sound.id, now, FrameEventKind::Offered);
+        self.next_sound += 1;
+        self.half.handle_sound(now, sound);
+        self.drain_events();
+    }
+
+    fn end_when_all_is_offered(&mut self, now: Timestamp) {
+        if self.next == self.plan.len() && self.plan.sound_due(self.next_sound).is_none() && !self.end_signalled {
             self.end_signalled = true;
             self.half.handle_end(now);
         }
@@ -184,8 +230,9 @@ impl SenderSession {
     fn next_timeout(&self, progress: WriteProgress) -> Option<Timestamp> {
         let waits_for_clock = self.pacing == Pacing::Sender && !self.stopped && self.half.wants_frame();
         let frame = (waits_for_clock && self.next < self.plan.len()).then(|| self.plan.due(self.next));
+        let sound = self.plan.sound_due(self.next_sound).filter(|_| self.pacing == Pacing::Sender && !self.stopped);
         let packet = if progress == WriteProgress::Early { self.half.next_timeout() } else { None };
-        frame.into_iter().chain(packet).min()
+        [frame, sound, packet].into_iter().flatten().min()
     }
 
     fn drain_events(&mut self) {
@@ -207,7 +254,7 @@ impl SenderSession {
                 self.record(frame, at, FrameEventKind::LastByte);
             }
             SenderEvent::Discarded { frame, at, place, rule } => {
-                self.progress.discarded += 1;
+                self.progress.discarded += u32::from(frame < self.plan.len());
                 let place = match place {
                     SenderPlace::Pipeline => Place::SenderPipeline,
                     SenderPlace::Socket => Place::SenderSocket,
@@ -234,6 +281,10 @@ impl Half for SenderSession {
         let kind = if self.is_stream() { ChannelKind::Stream(End::Sender) } else { ChannelKind::Datagram };
         let of_rtcp = self.rtcp.is_some().then_some(Channel { id: RTCP_CHANNEL, kind: ChannelKind::Datagram });
         [Channel { id: MOVIE_CHANNEL, kind }].into_iter().chain(of_rtcp).collect()
+    }
+
+    fn tracks(&self) -> Vec<Track> {
+        self.plan.tracks()
     }
 
     /// The receiver's reports.
@@ -306,6 +357,13 @@ impl SendingHalf {
         match self {
             Self::Datagram(half) => half.handle_frame(now, frame),
             Self::Stream(half) => half.handle_frame(now, frame),
+        }
+    }
+
+    fn handle_sound(&mut self, now: Timestamp, sound: OutgoingSound) {
+        match self {
+            Self::Datagram(half) => half.handle_sound(now, sound),
+            Self::Stream(half) => half.handle_sound(now, sound),
         }
     }
 

@@ -12,7 +12,7 @@ use framewire_scenario::Scenario;
 use framewire_session::lifecycle::{FlowOutcome, MovieSink, ReceivedMovie};
 use framewire_session::{FlowRecording, FlowSetup};
 use framewire_units::{Duration, Seed, Timestamp};
-use framewire_world::{Content, flow_log, groups, network_model, received_file};
+use framewire_world::{Content, flow_log, groups, network_model, received_file, received_sound};
 
 use crate::cancel::Cancel;
 use crate::check::check_scenario;
@@ -75,7 +75,7 @@ pub enum Received {
     Nowhere,
     /// To memory.
     Memory,
-    /// To `<flow>.m2v` in this directory.
+    /// To `<flow>.m2v` in this directory, and the sound beside it.
     Directory(PathBuf),
 }
 
@@ -218,8 +218,10 @@ impl GroupRun {
         let mut flows = Vec::new();
         for (place, &number) in group.iter().enumerate() {
             places[number] = place;
-            let movie = ReceivedMovie::new(sink(&options.received, &setups[number])?);
-            flows.push(Flow::new(scenario, &setups[number], number, largest_packet, movie)?);
+            let setup = &setups[number];
+            let sound = sound_sink(&options.received, setup)?;
+            let received = [sink(&options.received, setup)?, sound].map(ReceivedMovie::new);
+            flows.push(Flow::new(scenario, setup, number, largest_packet, received)?);
         }
         let recording = Recording {
             keep_all: options.packets,
@@ -394,14 +396,23 @@ fn default_limit(setups: &[FlowSetup]) -> Duration {
 
 fn sink(received: &Received, setup: &FlowSetup) -> Result<MovieSink, SimError> {
     match received {
-        Received::Directory(directory) if !setup.is_bulk() => {
-            let path = directory.join(received_file(setup));
-            match File::create(&path) {
-                Ok(file) => Ok(MovieSink::Writer(Box::new(BufWriter::new(file)))),
-                Err(error) => Err(WriteError::new(path, &error).into()),
-            }
-        }
+        Received::Directory(directory) if !setup.is_bulk() => file_sink(directory.join(received_file(setup))),
         Received::Memory => Ok(MovieSink::Memory(Vec::new())),
         Received::Directory(_) | Received::Nowhere => Ok(MovieSink::Nowhere),
+    }
+}
+
+/// Sound as received goes to files alone.
+fn sound_sink(received: &Received, setup: &FlowSetup) -> Result<MovieSink, SimError> {
+    match (received, received_sound(setup)) {
+        (Received::Directory(directory), Some(name)) => file_sink(directory.join(name)),
+        _ => Ok(MovieSink::Nowhere),
+    }
+}
+
+fn file_sink(path: PathBuf) -> Result<MovieSink, SimError> {
+    match File::create(&path) {
+        Ok(file) => Ok(MovieSink::Writer(Box::new(BufWriter::new(file)))),
+        Err(error) => Err(WriteError::new(path, &error).into()),
     }
 }

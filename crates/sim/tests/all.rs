@@ -13,6 +13,7 @@ mod rtcp;
 #[expect(dead_code, reason = "shared with the example, which uses all of it")]
 mod setup;
 mod sharing;
+mod sound;
 mod spread;
 mod streams;
 mod tfrc;

@@ -108,6 +108,8 @@ pub enum ReceiverEvent {
     },
     /// A frame ended, whole or not. Frames come in the order in which they were sent.
     Frame {
+        /// The track that it is of: 0 for video.
+        track: u8,
         /// RTP time stamp; `None` on a byte stream, where frames are identified by their order.
         rtp_timestamp: Option<u32>,
         /// When its last byte arrived.

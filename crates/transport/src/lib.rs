@@ -96,6 +96,7 @@ pub mod registry;
 pub mod rivals;
 mod rules;
 pub mod socket;
+mod sound;
 pub mod stream;
 #[cfg(test)]
 mod testing;
@@ -106,4 +107,5 @@ pub use packets::{CLOCK_WRAP, DatagramNumber, Depacketizer, Packetizer};
 pub use progress::WriteProgress;
 pub use queue::QueueKind;
 pub use registry::{Profile, SocketKind, TransportKind, UnknownTransport};
+pub use sound::OutgoingSound;
 pub use stream::{Pacing, PacketStreamReceiver, StreamReceiver, StreamSender};

@@ -1,11 +1,12 @@
 //! How frames become packets and packets frames: RTP's payload formats, or a transport stream.
 
 use bytes::Bytes;
-use framewire_units::Timestamp;
-use framewire_wire::mpeg_ts;
+use framewire_units::{Duration, Timestamp};
+use framewire_wire::mpeg_ts::{self, UnitError};
 use framewire_wire::rtp_payload::{self, Arrival, Datagram, FrameError, ReceivedFrame, RejectReason};
 
 use crate::frame::OutgoingFrame;
+use crate::sound::OutgoingSound;
 
 pub use framewire_wire::mpeg_ts::CLOCK_WRAP;
 
@@ -60,13 +61,44 @@ impl Packetizer {
     }
 }
 
+impl Packetizer {
+    /// The datagrams of a packet of sound, which is the second track of a transport stream.
+    pub(crate) fn packetize_sound(&mut self, sound: &OutgoingSound) -> Result<Vec<Datagram>, FrameError> {
+        match self {
+            Self::Rtp(_) => Err(UnitError::Track { track: SOUND_TRACK, tracks: 1 }.into()),
+            Self::TransportStream(packetizer) => Ok(packetizer.packetize(&sound_in_transport_stream(sound))?),
+        }
+    }
+}
+
 /// The packets of a frame as a piece of a stream of bytes.
 pub(crate) fn transport_packets(packetizer: &mut mpeg_ts::Packetizer, frame: &OutgoingFrame) -> Option<Bytes> {
     packetizer.packets(&in_transport_stream(frame)).ok()
 }
 
+/// The same of a packet of sound.
+pub(crate) fn transport_packets_of_sound(packetizer: &mut mpeg_ts::Packetizer, sound: &OutgoingSound) -> Option<Bytes> {
+    packetizer.packets(&sound_in_transport_stream(sound)).ok()
+}
+
+/// Which track of the program is its sound.
+const SOUND_TRACK: usize = 1;
+
+fn sound_in_transport_stream(sound: &OutgoingSound) -> mpeg_ts::Frame<'_> {
+    mpeg_ts::Frame {
+        track: SOUND_TRACK,
+        bytes: &sound.bytes,
+        presentation: sound.timestamp,
+        decode: sound.timestamp,
+        duration: Duration::ZERO,
+        // Decoding can begin with every packet (ISO/IEC 13818-1, 2.4.3.5: of audio, an access unit is enough).
+        random_access: true,
+    }
+}
+
 fn in_transport_stream(frame: &OutgoingFrame) -> mpeg_ts::Frame<'_> {
     mpeg_ts::Frame {
+        track: 0,
         bytes: &frame.bytes,
         presentation: frame.rtp_timestamp,
         decode: frame.decode_timestamp,

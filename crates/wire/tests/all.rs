@@ -12,3 +12,4 @@ mod streams;
 mod support;
 mod thesis_rule;
 mod transport_streams;
+mod transport_streams_sound;

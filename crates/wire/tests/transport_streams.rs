@@ -70,7 +70,7 @@ fn streams() -> impl Iterator<Item = (&'static Coded, &'static [u8])> {
 }
 
 /// Runs FFmpeg, which must have nothing to say; and what it writes to its standard output.
-fn ffmpeg(arguments: &[&str]) -> Vec<u8> {
+pub(crate) fn ffmpeg(arguments: &[&str]) -> Vec<u8> {
     let mut command = Command::new("ffmpeg");
     let output = command.args(["-v", "warning", "-nostdin", "-y"]).args(arguments).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
@@ -78,7 +78,7 @@ fn ffmpeg(arguments: &[&str]) -> Vec<u8> {
     output.stdout
 }
 
-fn text(path: &Path) -> &str {
+pub(crate) fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
@@ -101,7 +101,7 @@ impl Coded {
 }
 
 /// What our demultiplexer makes of a stream of bytes, in which nothing may be wrong.
-fn demultiplex(stream: &[u8]) -> (Vec<ReceivedUnit>, Counters) {
+pub(crate) fn demultiplex(stream: &[u8]) -> (Vec<ReceivedUnit>, Counters) {
     let mut demultiplexer = Demultiplexer::new(None, LARGEST);
     let mut units = Vec::new();
     for bytes in stream.chunks(10_000) {
@@ -119,7 +119,7 @@ fn elementary(units: &[ReceivedUnit]) -> Vec<u8> {
     units.iter().flat_map(|unit| unit.bytes.iter().copied()).collect()
 }
 
-fn assert_same(received: &[u8], sent: &[u8], what: &str) {
+pub(crate) fn assert_same(received: &[u8], sent: &[u8], what: &str) {
     let differs = received.iter().zip(sent).position(|(received, sent)| received != sent);
     let lengths = (received.len(), sent.len());
     assert!(differs.is_none() && lengths.0 == lengths.1, "{what}: {lengths:?}, first difference at {differs:?}");
@@ -226,7 +226,7 @@ fn frames_without_delimiters_get_them_and_come_back_without() {
 }
 
 /// Runs a pipeline of GStreamer, which must succeed.
-fn gstreamer(pipeline: &str) {
+pub(crate) fn gstreamer(pipeline: &str) {
     let output = Command::new("gst-launch-1.0").args(["-q"]).args(pipeline.split_whitespace()).output().unwrap();
     assert!(output.status.success(), "{pipeline}: {}", String::from_utf8_lossy(&output.stderr));
 }
@@ -300,7 +300,7 @@ const FIELDS: [&str; 8] = [
 ];
 
 /// The values of these fields in all packets, in order.
-fn dissect(capture: &Path) -> [Vec<u64>; 8] {
+pub(crate) fn dissect(capture: &Path) -> [Vec<u64>; 8] {
     let mut command = Command::new("tshark");
     command.args(["-d", "udp.port==5004,mp2t", "-T", "fields", "-E", "occurrence=a", "-r"]).arg(capture);
     command.args(FIELDS.iter().flat_map(|field| ["-e", field]));

@@ -7,7 +7,7 @@ use framewire_media::Movie;
 use framewire_recording::record::FlowStatus;
 use framewire_scenario::{FlowKind, Scenario};
 use framewire_session::lifecycle::FlowOutcome;
-use framewire_session::{BuildError, FlowSetup, LadderContent, SendingPlan};
+use framewire_session::{BuildError, FlowSetup, LadderContent, SendingPlan, Sound};
 use framewire_units::Timestamp;
 
 use crate::groups::{session_seed, start_of};
@@ -18,6 +18,7 @@ use crate::movie::{MovieError, load_movie};
 pub struct Content {
     movie: Option<(PathBuf, Movie)>,
     ladder: Option<(PathBuf, LadderContent)>,
+    sound: Option<(PathBuf, Sound)>,
 }
 
 impl Content {
@@ -28,12 +29,22 @@ impl Content {
     pub fn load(movie: Option<&Path>, ladder: Option<&Path>) -> Result<Self, MovieError> {
         let movie = movie.map(|file| Ok((file.to_owned(), load_movie(file)?))).transpose()?;
         let ladder = ladder.map(|file| Ok((file.to_owned(), load_ladder(file)?))).transpose()?;
-        Ok(Self { movie, ladder })
+        Ok(Self { movie, ladder, sound: None })
     }
 
     /// A movie that came from `file`, and no ladder.
     pub fn of_movie(file: impl Into<PathBuf>, movie: Movie) -> Self {
-        Self { movie: Some((file.into(), movie)), ladder: None }
+        Self { movie: Some((file.into(), movie)), ladder: None, sound: None }
+    }
+
+    /// The same with sound beside the movie, which came from `file`.
+    pub fn with_sound(self, file: impl Into<PathBuf>, sound: Sound) -> Self {
+        Self { sound: Some((file.into(), sound)), ..self }
+    }
+
+    /// The sound beside the movie, and its file.
+    pub fn sound(&self) -> Option<(&Path, &Sound)> {
+        self.sound.as_ref().map(|(file, sound)| (file.as_path(), sound))
     }
 
     /// The same with a ladder that came from `file`.
@@ -78,6 +89,10 @@ impl Content {
     /// When a flow cannot be built, or there is nothing here of what it sends.
     pub fn flow_setups(&self, scenario: &Scenario) -> Result<Vec<FlowSetup>, BuildError> {
         let plan = self.movie.as_ref().map(|(_, movie)| SendingPlan::new(movie.clone(), Timestamp::ZERO));
+        let plan = plan.map(|plan| match &self.sound {
+            Some((_, sound)) => plan.with_sound(sound),
+            None => plan,
+        });
         let numbered = scenario.flows.iter().zip(1..);
         let setup = |(flow, number): (&framewire_scenario::Flow, u32)| {
             let nothing = |what: &str| BuildError::new(&flow.name, format!("there is no {what} that it could send"));

@@ -8,7 +8,7 @@ use framewire_recording::record::FlowStatus;
 use framewire_recording::tables::FORMAT_VERSION;
 use framewire_scenario::Scenario;
 use framewire_session::lifecycle::FlowOutcome;
-use framewire_session::{FlowSetup, LadderContent};
+use framewire_session::{FlowSetup, LadderContent, Sound};
 use serde_json::{Map, Value, json};
 
 use crate::content::Content;
@@ -57,6 +57,7 @@ impl RunDescription<'_> {
             "seed": self.scenario.seed,
             "kernel": self.kernel,
             "movie": self.content.movie().map(|(file, movie)| movie_json(file, movie)),
+            "sound": self.content.sound().map(|(file, sound)| sound_json(file, sound)),
             "ladder": self.content.ladder().map(|(file, ladder)| ladder_json(file, ladder)),
             "interference": interference(self.scenario),
             "flows": flows,
@@ -107,6 +108,16 @@ fn movie_json(file: &Path, movie: &Movie) -> Value {
         "width": sequence.width,
         "height": sequence.height,
         "frame_rate": f64::from(sequence.frame_rate.numerator) / f64::from(sequence.frame_rate.denominator),
+    })
+}
+
+fn sound_json(file: &Path, sound: &Sound) -> Value {
+    let format = sound.format();
+    json!({
+        "path": file,
+        "codec": format.codec.to_string(),
+        "sample_rate": format.sample_rate,
+        "channels": format.channels,
     })
 }
 

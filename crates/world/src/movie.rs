@@ -3,7 +3,10 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use framewire_media::Movie;
+use bytes::Bytes;
+use framewire_media::audio::AudioTrack;
+use framewire_media::{Movie, read_regular_file};
+use framewire_session::Sound;
 
 /// A file that cannot be streamed; the text names it and says why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -31,6 +34,21 @@ pub fn load_movie(file: &Path) -> Result<Movie, MovieError> {
             cut.frame, cut.last_row, cut.rows
         ))),
     }
+}
+
+/// The largest file of sound that is read: nine hours of MPEG audio at 448 kbit/s, the highest rate that its headers state.
+const LARGEST_SOUND: u64 = 2 << 30;
+
+/// Reads the sound of a movie: an elementary stream of MPEG audio, or of AAC in ADTS frames, whose first packet begins to play
+/// at `start` nanoseconds from the first frame shown.
+///
+/// # Errors
+/// When the file cannot be read, is no such stream, or ends before the movie begins.
+pub fn load_sound(file: &Path, start: i64) -> Result<Sound, MovieError> {
+    let error = |reason| MovieError { file: file.to_owned(), reason };
+    let bytes = read_regular_file(file, LARGEST_SOUND).map_err(error)?;
+    let track = AudioTrack::parse(&Bytes::from(bytes)).map_err(|cause| error(cause.to_string()))?;
+    Sound::new(track, start).map_err(|cause| error(cause.to_string()))
 }
 
 #[cfg(test)]

@@ -50,15 +50,16 @@ pub fn failures(setups: &[FlowSetup], flows: &[FlowOutcome]) -> Vec<String> {
 /// The ledger is made of packets and sizes; the receiver put frames together on its own. Where a stream ended well,
 /// both must have found the same frames: says how they differ, or else what makes the flow doubtful, or nothing.
 pub fn contradiction(summary: &Summary, flow: &FlowOutcome) -> Option<String> {
-    let whole = summary.fates.map(|fates| fates.whole());
+    let (whole, sound) = (summary.fates.map(|fates| fates.whole()), summary.sound.map(|sound| sound.fates.whole()));
     let ended_well = flow.status == FlowStatus::Complete;
-    let difference = whole.filter(|_| ended_well).and_then(|whole| difference(whole, flow.received.complete_frames));
-    difference.or_else(|| flow.doubt.clone())
+    let of_movie = whole.and_then(|whole| difference("frames", whole, flow.received.complete_frames));
+    let of_sound = sound.and_then(|whole| difference("packets of sound", whole, flow.received.complete_sound));
+    of_movie.or(of_sound).filter(|_| ended_well).or_else(|| flow.doubt.clone())
 }
 
-fn difference(whole: u32, kept: u32) -> Option<String> {
+fn difference(what: &str, whole: u32, kept: u32) -> Option<String> {
     (whole != kept).then(|| {
-        format!("the ledger has {whole} whole frames, the receiver put {kept} together; please report this defect")
+        format!("the ledger has {whole} whole {what}, the receiver put {kept} together; please report this defect")
     })
 }
 
@@ -68,9 +69,9 @@ mod tests {
 
     #[test]
     fn a_frame_that_only_one_of_the_two_found_is_told() {
-        assert_eq!(difference(1_499, 1_499), None);
+        assert_eq!(difference("frames", 1_499, 1_499), None);
         for kept in [1_498, 1_500] {
-            assert!(difference(1_499, kept).unwrap().contains(&kept.to_string()));
+            assert!(difference("frames", 1_499, kept).unwrap().contains(&kept.to_string()));
         }
     }
 }

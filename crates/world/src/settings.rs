@@ -9,3 +9,8 @@ pub fn received_file(setup: &FlowSetup) -> String {
     let suffix = setup.codec().unwrap_or(Codec::MpegVideo).file_suffix();
     format!("{}.{suffix}", setup.name())
 }
+
+/// Name of the file of its sound as received, beside that; `None` where it sends none.
+pub fn received_sound(setup: &FlowSetup) -> Option<String> {
+    setup.sound().map(|format| format!("{}.{}", setup.name(), format.codec.name()))
+}

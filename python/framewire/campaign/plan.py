@@ -20,6 +20,7 @@ from framewire.campaign.spec import Spec
 from framewire.content import prepare, streams_movie
 from framewire.errors import InputError
 from framewire.files import sha256
+from framewire.movie.sound import Sound
 from framewire.scenario import Scenario, check_simulated, load, naming, toml_literal
 
 __all__ = ["Cell", "Movie", "Progress", "plan", "program_fingerprint", "resolve", "seed_of_repeat"]
@@ -41,6 +42,8 @@ class Movie:
     """Of the streaming file, where levels are sent."""
     duration_s: float | None
     digest: str
+    sound: Sound | None = None
+    """What is sent beside the movie, where it is."""
 
 
 @dataclass(frozen=True)
@@ -264,4 +267,4 @@ def _prepare_movie(scenario: Scenario) -> Movie:
         raise InputError(f"movie.source: {scenario.data['movie'].get('source')}: {error.strerror}") from None
     if sent.facts:
         digest.update(json.dumps(sent.facts, sort_keys=True).encode())
-    return Movie(sent.movie, sent.ladder, sent.duration_s, digest.hexdigest())
+    return Movie(sent.movie, sent.ladder, sent.duration_s, digest.hexdigest(), sent.sound)

@@ -19,6 +19,7 @@ from framewire.campaign.store import MENDED, Store
 from framewire.checksums import Checksums, DamagedError
 from framewire.confidence import mean_with_confidence
 from framewire.errors import InputError
+from framewire.results import PICTURE
 
 if TYPE_CHECKING:
     from framewire.run import Progress, Run
@@ -144,8 +145,18 @@ class Campaign:
 
     @property
     def frames(self) -> pl.LazyFrame:
-        """The ledgers of all cells, read as far as they are needed."""
-        return self._parts("frames")
+        """The ledgers of all cells, of the picture, read as far as they are needed."""
+        return self._of_track(pl.col("track") == PICTURE, alone=True)
+
+    @property
+    def sound(self) -> pl.LazyFrame:
+        """The same of the sound: a row for each packet."""
+        return self._of_track(pl.col("track") != PICTURE, alone=False)
+
+    def _of_track(self, wanted: pl.Expr, *, alone: bool) -> pl.LazyFrame:
+        """Rows of the ledgers; those that an earlier version wrote are of the picture ``alone``."""
+        rows = self._parts("frames")
+        return rows.filter(wanted if "track" in rows.collect_schema().names() else pl.lit(alone))
 
     @property
     def packets(self) -> pl.LazyFrame:

@@ -22,6 +22,7 @@ from framewire.scenario import Overrides
 
 if TYPE_CHECKING:
     from framewire.campaign.results import Campaign
+    from framewire.movie.sound import Sound
 
 __all__ = ["Counts", "Event", "Progress", "campaign"]
 
@@ -168,6 +169,7 @@ class _Work:
             movie=_resolved(cell.movie.path),
             ladder=_resolved(cell.movie.ladder),
             movie_digest=cell.movie.digest,
+            sound=_resolved_sound(cell.movie.sound),
             directory=str(directory.resolve()),
             kept=self._spec.kept,
         )
@@ -184,6 +186,10 @@ class _Work:
             self.store.fail(outcome.id, str(cell), cell.scenario.toml, outcome.error)
             self._counts.failed += 1
         self._notify(self._counts.event())
+
+
+def _resolved_sound(sound: Sound | None) -> tuple[str, int] | None:
+    return None if sound is None else (str(sound.path.resolve()), sound.start_ns)
 
 
 def _resolved(path: Path | None) -> str | None:

@@ -60,6 +60,8 @@ class Task:
     kept: Kept = Kept()
     ladder: str | None = None
     """Path of the streaming file, where levels are sent."""
+    sound: tuple[str, int] | None = None
+    """Path of the elementary stream of sound, where it is sent, and when it begins, in nanoseconds."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +139,7 @@ def compute(task: Task) -> Outcome:
         Path(task.directory).mkdir()
         text = _native.simulate_cell(
             task.scenario,
-            _loaded(task.movie, task.ladder, task.movie_digest),
+            _loaded(task.movie, task.ladder, task.movie_digest, task.sound),
             task.directory,
             **asdict(task.kept),
         )
@@ -177,5 +179,5 @@ def cores() -> int:
 
 
 @lru_cache(maxsize=LOADED_MOVIES)
-def _loaded(path: str | None, ladder: str | None, _digest: str) -> _native.LoadedMovie:
-    return _native.load_movie(path, ladder)
+def _loaded(path: str | None, ladder: str | None, _digest: str, sound: tuple[str, int] | None) -> _native.LoadedMovie:
+    return _native.load_movie(path, ladder, sound)

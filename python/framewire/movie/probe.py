@@ -9,7 +9,7 @@ import tempfile
 from array import array
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from framewire.files import is_container
 from framewire.frame_columns import ColumnFile, Columns, columns
 from framewire.movie import ffmpeg
 from framewire.movie.option_values import parse_frame_rate
+from framewire.movie.sound import Track, tracks_of
 from framewire.movie.source import rotation_of, video_of
 
 __all__ = ["Probe", "probe"]
@@ -45,8 +46,8 @@ class Probe:
     """Width, height, frame rate (a fraction, or None), stated bit rate, MPEG-2 or not, progressive or not."""
     frames: Columns
     """Sequences, in decode order: frame, display, type, gop, size, offset, decode_ns, references, ..."""
-    sound: bool | None = None
-    """Whether sound stands beside the video; None in an elementary stream, which holds none."""
+    tracks: tuple[Track, ...] | None = None
+    """What sound stands beside the video; None in an elementary stream, which holds none."""
     rotation: int | None = None
     """Degrees by which a container says that players are to turn the pictures; None in an elementary stream."""
     uneven_rate: float | None = None
@@ -134,7 +135,8 @@ class Probe:
             "duration_s": self.duration_s,
             "mean_bps": _rounded(self.mean_bps),
             "peak_bps": _rounded(self.peak_bps()),
-            "sound": self.sound,
+            "sound": None if self.tracks is None else bool(self.tracks),
+            "tracks": None if self.tracks is None else [asdict(track) for track in self.tracks],
             "rotation": self.rotation,
             "uneven_rate": self.uneven_rate,
             "types": self.types(),
@@ -157,7 +159,8 @@ class Probe:
         scan = "progressive" if header["progressive"] else "interlaced"
         stated = f"{header['bit_rate'] / 1e6:.3f} Mbit/s stated" if header["bit_rate"] else ""
         what, size = f"{coding} video, {header['width']}x{header['height']}", f"{self.bytes:,} bytes"
-        size += {None: "", True: "; with sound", False: "; no sound"}[self.sound]
+        if self.tracks is not None:
+            size += f"; with sound: {'; '.join(map(str, self.tracks))}" if self.tracks else "; no sound"
         if self.rotation:
             what += f" (players turn it by {self.rotation} degrees, as its container says: the stream itself does not)"
         mean, peak = self.mean_bps, self.peak_bps()
@@ -225,7 +228,7 @@ def probe(path: str | os.PathLike[str], frame_rate: str | None = None) -> Probe:
     """
     rate = None if frame_rate is None else parse_frame_rate(frame_rate)
     ffmpeg.refuse_no_file(Path(path))
-    sound = rotation = uneven = None
+    tracks = rotation = uneven = None
     scratch = ColumnFile()
     try:
         with Path(path).open("rb") as file:
@@ -233,7 +236,7 @@ def probe(path: str | os.PathLike[str], frame_rate: str | None = None) -> Probe:
                 raise InputError(f"{path}: is a streaming file: framewire movie ladder FILE describes it")
         if is_container(path):
             found, uneven = _taken_out(Path(path), scratch, rate)
-            sound = ffmpeg.has_audio(Path(path))
+            tracks = tuple(tracks_of(Path(path)))
             rotation = rotation_of(ffmpeg.probe(Path(path))["streams"][0])
         else:
             found = _native.probe_movie(path, scratch.file, _ratio(rate))
@@ -247,7 +250,7 @@ def probe(path: str | os.PathLike[str], frame_rate: str | None = None) -> Probe:
         ) from None
     except OSError as error:
         raise InputError(f"{path}: cannot read the movie: {error.strerror or error}") from None
-    return Probe(str(path), found["sequence"], columns(found["frames"], scratch), sound, rotation, uneven)
+    return Probe(str(path), found["sequence"], columns(found["frames"], scratch), tracks, rotation, uneven)
 
 
 _NOTHING_FOUND = "not MPEG video: no sequence header"

@@ -129,6 +129,18 @@ AS_DECODED: Sequence[Column] = (
     Column("decoded SSIM", "", lambda m: m.as_decoded_ssim, True, number(3), "structural similarity of the same"),
 )  # fmt: skip
 
+SOUND: Sequence[Column] = (
+    Column("sound lost", "%", lambda m: m.sound_share(m.sound_lost), False, share_text,
+           "packets of sound that did not arrive whole"),
+    Column("sound late", "%", lambda m: m.sound_share(m.sound_late), False, share_text,
+           "packets of sound that came after their deadline"),
+    Column("sound waits", "ms", lambda m: m.sound_wait_max_ms, False, number(1),
+           "the longest that a packet of sound waited at the sender for what was being written, as a large I frame"),
+    Column("apart", "ms", lambda m: m.apart_ms, None, number(0),
+           "how far the mean latencies of sound and picture were apart in the second in which that was most: below 0 "
+           "the picture was later"),
+)  # fmt: skip
+
 NOT_OFFERED = Column("not offered", "frames", lambda m: m.not_offered, None, number(0),
                        "frames of the movie that the run ended before; they are in no other column")  # fmt: skip
 
@@ -138,9 +150,8 @@ def columns(flows: Sequence[Metrics]) -> Sequence[Column]:
     there is a connection; what only a partial run has is the last."""
     waits = any(one.longest_pause_s is not None for one in flows)
     shown = [LONGEST_PAUSE if waits and column is LONGEST_FREEZE else column for column in COLUMNS]
-    measured = [
-        column for column in (*AS_DECODED, *LEVELS, *CONNECTION) if any(column.value(one) is not None for one in flows)
-    ]
+    others = (*AS_DECODED, *SOUND, *LEVELS, *CONNECTION)
+    measured = [column for column in others if any(column.value(one) is not None for one in flows)]
     return (*shown, *measured, *([NOT_OFFERED] if any(one.not_offered for one in flows) else ()))
 
 

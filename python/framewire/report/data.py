@@ -55,6 +55,8 @@ class ReportRun:
     summary: pl.DataFrame
     as_decoded: pl.DataFrame = field(default_factory=pl.DataFrame)
     """What `framewire score` kept; empty where it was not asked."""
+    sound: pl.DataFrame = field(default_factory=pl.DataFrame)
+    """The rows of the ledger that are of sound; none where none was sent."""
     notes: list[str] = field(default_factory=list)
     reports: pl.DataFrame = field(default_factory=pl.DataFrame)
     """What the ends of flows reported to each other by RTCP; empty where none did."""
@@ -276,6 +278,7 @@ def load(directory: Path, *, drawn: bool = True) -> ReportRun:
         scenario_text=scenario_text,
         flows=flows,
         frames=frames,
+        sound=results.sound if drawn else nothing,
         packets=table(results, "packets", notes) if drawn or applications else nothing,
         states=table(results, "flows", notes) if drawn else nothing,
         releases=table(results, "accuracy", notes) if drawn else nothing,

@@ -64,6 +64,14 @@ class Metrics:
     """Of a stream of levels: bits of the frames shown in time, over the length of all its frames."""
     usable_bps: float | None = None
     """The same of all frames that could be decoded, in time or not."""
+    sound_shown: int | None = None
+    """Packets of sound that came in time; None where none was sent."""
+    sound_late: int | None = None
+    sound_lost: int | None = None
+    sound_wait_max_ms: float | None = None
+    """The longest that sound waited for what was being sent."""
+    apart_ms: float | None = None
+    """How far sound and picture were apart in the second in which that was most; above zero the sound was later."""
     psnr_mean_db: float | None = None
     psnr_pooled_db: float | None = None
 
@@ -80,6 +88,11 @@ class Metrics:
     def share(self, count: int) -> float:
         """Per cent of the movie's frames (those that were offered)."""
         return 100 * count / self.frames if self.frames else 0.0
+
+    def sound_share(self, count: int | None) -> float | None:
+        """Per cent of the packets of sound (those that were offered)."""
+        offered = sum(one or 0 for one in (self.sound_shown, self.sound_late, self.sound_lost))
+        return None if count is None or not offered else 100 * count / offered
 
     @property
     def shown_share(self) -> float:
@@ -111,6 +124,7 @@ SUMMARY_FIELDS = (
     "duration_s", "frame_throughput_bps", "packet_throughput_bps", "latency_p50_ms", "latency_p95_ms",
     "jitter_mean_ms", "stalls", "stalled_s", "shed_bytes", "wasted_bytes", "useless_bytes",
     "retransmissions", "timeouts", "srtt_mean_ms", "level_mean", "level_switches",
+    "sound_shown", "sound_late", "sound_lost", "sound_wait_max_ms",
 )  # fmt: skip
 
 
@@ -142,6 +156,7 @@ def metrics(run: ReportRun, flow: Flow, psnr: PsnrResult) -> Metrics:
         psnr_mean_db=psnr.mean_db(flow),
         psnr_pooled_db=psnr.pooled_db(flow),
         fills_again=run.high_mark_s > 0,
+        apart_ms=most_apart_ms(run, flow),
         unseen_latency_ms=unseen_latency_ms(run, flow),
         shown_bps=bit_rate(live, ["shown"], ledger.height / rate) if flow.is_adaptive else None,
         usable_bps=bit_rate(ledger, ["shown", "late"], ledger.height / rate) if flow.is_adaptive else None,
@@ -190,3 +205,9 @@ def unseen_latency_ms(run: ReportRun, flow: Flow) -> float:
         return 0.0
     first = ledger["due_ns"].min()
     return max(0.0, first / 1e6) if isinstance(first, int) else 0.0
+
+
+def most_apart_ms(run: ReportRun, flow: Flow) -> float | None:
+    """How far sound and picture are apart in the second in which that is most; None where there is no sound."""
+    rows = plot_data.apart(run, flow)
+    return max(rows["apart_ms"].to_list(), key=abs) if rows.height else None

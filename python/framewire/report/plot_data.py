@@ -43,6 +43,14 @@ def delays(run: ReportRun, flow: Flow) -> pl.DataFrame:
     return run.of_flow(flow, run.frames, stats.delays)
 
 
+def apart(run: ReportRun, flow: Flow) -> pl.DataFrame:
+    """How far sound and picture are apart, second by second; nothing where no sound was sent."""
+    if run.sound.is_empty():
+        return pl.DataFrame()
+    of_flow = pl.col("flow") == flow.name
+    return stats.apart(run.frames.filter(of_flow), run.sound.filter(of_flow))
+
+
 def packet_throughput(run: ReportRun, flow: Flow) -> pl.DataFrame:
     """Bits above UDP or TCP that arrived per second."""
     return run.of_flow(flow, run.packets, stats.packet_throughput) if has_packets(run) else pl.DataFrame()

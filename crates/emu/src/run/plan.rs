@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use framewire_scenario::Scenario;
-use framewire_world::Content;
+use framewire_world::{Content, load_sound};
 use serde::Deserialize;
 
 use crate::control::Failure;
@@ -24,8 +24,21 @@ pub struct Plan {
     /// The streaming file that adaptive flows send levels of, where there are such flows.
     #[serde(default)]
     pub ladder: Option<PathBuf>,
+    /// The sound beside the movie, where it is sent.
+    #[serde(default)]
+    pub sound: Option<SoundPlan>,
     /// The run directory; it exists.
     pub directory: PathBuf,
+}
+
+/// The sound beside a movie.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SoundPlan {
+    /// An elementary stream of it.
+    file: PathBuf,
+    /// When its first packet begins to play, from the first frame shown, in nanoseconds.
+    start_ns: i64,
 }
 
 impl Plan {
@@ -49,6 +62,10 @@ impl Plan {
     /// # Errors
     /// When a file cannot be read, is not what it should be, or ends inside a picture.
     pub fn load_content(&self) -> Result<Content, Failure> {
-        Ok(Content::load(self.movie.as_deref(), self.ladder.as_deref())?)
+        let content = Content::load(self.movie.as_deref(), self.ladder.as_deref())?;
+        Ok(match &self.sound {
+            Some(sound) => content.with_sound(&sound.file, load_sound(&sound.file, sound.start_ns)?),
+            None => content,
+        })
     }
 }

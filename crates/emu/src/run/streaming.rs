@@ -8,11 +8,11 @@ use framewire_emu::{Clock, Lane, World};
 use framewire_session::lifecycle::{BulkSending, FlowOutcome, MovieSending, SETTLING_TICK, Settling};
 use framewire_session::{AdaptiveSetup, BulkSetup, DatagramSetup, ExternalSetup, FlowSetup, StreamSetup};
 use framewire_units::Timestamp;
-use framewire_world::{Event, port, received_file, session_seed};
+use framewire_world::{Event, port, received_file, received_sound, session_seed};
 
 use super::adaptive::{self, AdaptiveFlow, Ends};
 use super::bulk::{self, BulkPlan, BulkReceiving};
-use super::movie::{Listening, MovieFlow, SenderSocket};
+use super::movie::{Files, Listening, MovieFlow, SenderSocket};
 use super::plan::Plan;
 use super::supervision::Watch;
 use super::tables::LaneTables;
@@ -111,14 +111,16 @@ impl<'a> Streaming<'a> {
     fn open(&self, flow: usize, received: &Path) -> Result<Opened<'a>, Failure> {
         let (setup, lane) = (&self.setups[flow], self.lane_of(flow));
         let movie = received.join(received_file(setup));
+        let sound = received_sound(setup).map(|name| received.join(name));
+        let files = || Files { movie: movie.clone(), sound: sound.clone() };
         Ok(match setup {
             FlowSetup::External(setup) => Opened::External(setup),
             FlowSetup::Datagram(setup) => {
-                let listening = lane.in_receiver(|| Listening::of_datagrams(setup, port(flow), &movie))??;
+                let listening = lane.in_receiver(|| Listening::of_datagrams(setup, port(flow), &files()))??;
                 Opened::Datagram(setup, Box::new(listening))
             }
             FlowSetup::Stream(setup) => {
-                let listening = lane.in_receiver(|| Listening::of_stream(setup, port(flow), &movie))??;
+                let listening = lane.in_receiver(|| Listening::of_stream(setup, port(flow), &files()))??;
                 Opened::Stream(setup, Box::new(listening))
             }
             FlowSetup::Adaptive(setup) => {

@@ -21,6 +21,13 @@ pub(super) struct Decoded {
     pub ready: Option<Timestamp>,
 }
 
+impl Decoded {
+    /// Of what refers to nothing else, as packets of sound do: it can be decoded where it arrived.
+    pub(super) fn by_itself(arrival: Option<Timestamp>) -> Self {
+        Self { decodable: arrival.is_some(), missing: None, not_in_movie: false, ready: arrival }
+    }
+}
+
 /// A frame that can be decoded, and that a decoder shows elsewhere or not at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Misplaced {

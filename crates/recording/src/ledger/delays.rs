@@ -10,6 +10,7 @@ use crate::spool::{Lookup, Sorter, Spool};
 #[derive(Clone, Debug)]
 pub(crate) struct InOrder {
     pub arrival: Timestamp,
+    /// Its place among all rows.
     pub frame: u32,
     /// After the first arrival of the flow.
     pub relative: Option<Duration>,
@@ -33,21 +34,30 @@ pub(crate) struct Delay {
 pub(super) struct Delays {
     arrived: Sorter<InOrder, (Timestamp, u32)>,
     places: thesis::Places,
+    /// The first row of sound, which has delays of its own.
+    first_of_sound: u32,
 }
 
 impl Delays {
     /// None yet; `list` is an empty one.
     pub(crate) fn new(list: Spool<InOrder>) -> Self {
-        Self { arrived: Sorter::new(list, |one| (one.arrival, one.frame)), places: thesis::Places::default() }
+        Self {
+            arrived: Sorter::new(list, |one| (one.arrival, one.frame)),
+            places: thesis::Places::default(),
+            first_of_sound: u32::MAX,
+        }
     }
 
-    /// Takes the next frame.
-    pub(crate) fn take(&mut self, row: &FrameRow, facts: &FrameFacts) {
+    /// Takes the next row, which has this place among all.
+    pub(crate) fn take(&mut self, frame: u32, row: &FrameRow, facts: &FrameFacts) {
+        if row.track != 0 {
+            self.first_of_sound = self.first_of_sound.min(frame);
+        }
         let place = self.places.take(facts);
         let Some(arrival) = row.arrival else { return };
         self.arrived.push(InOrder {
             arrival,
-            frame: row.frame,
+            frame,
             relative: row.arrival_relative,
             latency: row.latency_nanos,
             place,
@@ -68,7 +78,12 @@ impl Delays {
     ) -> Spool<FrameRow> {
         self.arrived.ready();
         let (mut estimator, mut clock) = (JitterEstimator::default(), thesis::GroupClock::default());
+        let mut of_sound = JitterEstimator::default();
         let delays = self.arrived.iter().map(|one| {
+            if one.frame >= self.first_of_sound {
+                let jitter = one.latency.and_then(|latency| of_sound.update(latency));
+                return Delay { frame: one.frame, latency: one.latency, jitter };
+            }
             let by_thesis = clock.latency(&one);
             let latency = if timing == Timing::Thesis { by_thesis } else { one.latency };
             let jitter = latency.and_then(|latency| estimator.update(latency));
@@ -77,8 +92,8 @@ impl Delays {
         let delays = Sorter::of(rows.beside(), |delay: &Delay| delay.frame, delays);
         let mut delays = Lookup::new(delays.iter().map(|delay| (delay.frame.into(), delay)));
         let mut filled = rows.beside().holding(ROWS);
-        filled.extend(rows.into_records().map(|mut row| {
-            if let Some(delay) = delays.of(row.frame.into()) {
+        filled.extend(rows.into_records().zip(0..).map(|(mut row, place)| {
+            if let Some(delay) = delays.of(place) {
                 (row.latency_nanos, row.jitter_nanos) = (delay.latency, delay.jitter);
             }
             settle(&mut row);

@@ -34,7 +34,7 @@ use stream::Stream;
 pub struct Ledger {
     /// Name of the flow.
     pub flow: String,
-    /// One row per frame of the movie.
+    /// One row per frame of the movie, and behind them one per packet of its sound.
     pub rows: Spool<FrameRow>,
     /// When the first datagram, or the first bytes of the stream, arrived.
     pub first_arrival: Option<Timestamp>,
@@ -90,9 +90,15 @@ impl Ledger {
         let mut rows = log.frames.beside().holding(ROWS);
         let events = Events::of(log);
         let ended_early = was_ended_early(log);
+        let mut of_movie = 0;
         for ((frame, facts), sender) in (0u32..).zip(&log.frames).zip(events.lives()) {
             let transfer = transfer(frame, &facts, &sender);
-            let decoded = decoding.take(&facts, transfer.arrival, sender.begins_sequence);
+            let is_sound = facts.track != 0;
+            of_movie += u32::from(!is_sound);
+            let decoded = match is_sound {
+                true => Decoded::by_itself(transfer.arrival),
+                false => decoding.take(&facts, transfer.arrival, sender.begins_sequence),
+            };
             let deadline = live.map(|player| player.due(facts.display_time));
             let is_late = |at| live.is_some_and(|player| player.shown_live(facts.display_time, at).is_none());
             let fate = match (transfer.arrival, decoded.ready) {
@@ -103,15 +109,19 @@ impl Ledger {
                 (Some(_), Some(ready)) if is_late(ready) => Fate::Late,
                 (Some(_), Some(_)) => Fate::Shown,
             };
-            let row = frame_row(frame, &facts, sender, transfer, decoded, fate);
+            let number = if is_sound { frame - of_movie } else { frame };
+            let row = frame_row(number, &facts, sender, transfer, decoded, fate);
             let mut row = FrameRow { arrival_relative: relative(row.arrival, first_arrival), deadline, ..row };
-            causes.blame(&mut row);
-            delays.take(&row, &facts);
+            match is_sound {
+                true => row.root_cause = row.root_cause.take().filter(|_| fate == Fate::Lost),
+                false => causes.blame(&mut row),
+            }
+            delays.take(frame, &row, &facts);
             rows.push(row);
         }
         let mut misplaced = decoding.misplaced().into_iter().peekable();
         let rows = delays.fill(rows, playout.timing, |row| {
-            if let Some(Misplaced { missing, .. }) = misplaced.next_if(|one| one.frame == row.frame) {
+            if let Some(Misplaced { missing, .. }) = misplaced.next_if(|one| row.track == 0 && one.frame == row.frame) {
                 causes.misplace(row, missing);
             }
         });

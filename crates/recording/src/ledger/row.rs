@@ -51,12 +51,12 @@ impl RootCause {
     }
 }
 
-/// One frame of the movie on one flow; the columns are described in `docs/results.md`.
+/// One frame of the movie, or packet of its sound, on one flow; the columns are described in `docs/results.md`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrameRow {
     /// The track that it is of: 0 for video.
     pub track: u8,
-    /// Number in decode order, from 0.
+    /// Number in decode order, from 0 in each track.
     pub frame: u32,
     /// Number in display order, from 0.
     pub display: u32,

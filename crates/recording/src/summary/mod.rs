@@ -5,6 +5,7 @@ mod connection;
 mod frames;
 mod levels;
 mod player;
+mod sound;
 mod statistics;
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,7 @@ pub use connection::Connection;
 pub(crate) use connection::ConnectionTotals;
 pub use levels::Levels;
 pub use player::Stalls;
+pub use sound::Sound;
 pub use statistics::LossRuns;
 
 use crate::ledger::Ledger;
@@ -72,6 +74,8 @@ pub struct Summary {
     pub useless_bytes: Option<u64>,
     /// From which levels of the ladder its frames came; `None` where there is none.
     pub levels: Option<Levels>,
+    /// What became of its sound; `None` where none was sent.
+    pub sound: Option<Sound>,
     /// What its TCP connection went through.
     pub connection: Connection,
     /// Transmissions of the packets that the sender's device or the access point sent; `None` when there were none.
@@ -150,8 +154,12 @@ impl Summary {
     /// Sums up a flow.
     pub fn build(ledger: &Ledger, log: &FlowLog, playout: &Playout) -> Self {
         let mut frames = FrameTotals::new(log);
+        let mut sound = None;
         for row in &ledger.rows {
-            frames.take(&row);
+            match row.track {
+                0 => frames.take(&row),
+                _ => sound.get_or_insert_with(Sound::default).take(&row),
+            }
         }
         frames.latencies.ready();
         let interval = frames.interval();
@@ -184,6 +192,7 @@ impl Summary {
             useless_bytes: has_frames.then_some(frames.useless_bytes),
             levels: frames.levels.levels(),
             stalls: frames.player.play(ledger.first_arrival, *playout),
+            sound,
             connection: log.samples.connection(),
             transmissions: Transmissions::of(log),
             sniffed: Sniffed::of(log),

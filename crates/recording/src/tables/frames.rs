@@ -19,7 +19,7 @@ impl<'a> LedgerRow<'a> {
     }
 }
 
-/// The ledger: one row per frame and flow.
+/// The ledger: one row per frame, or packet of sound, and flow.
 pub fn frames<'a>() -> Table<LedgerRow<'a>> {
     Table::<LedgerRow<'a>>::named("frames")
         .text("flow", |r| r.flow.into())

@@ -39,9 +39,13 @@ impl<'a> PacketRow<'a> {
     }
 }
 
-/// What each datagram carries, by its sequence number.
+/// What each datagram carries, by its sequence number: of sound, which is numbered behind the frames, none of these.
 pub(super) fn carried_by_sequence(log: &FlowLog) -> Found<Carried> {
-    let sent = log.datagrams_sent.iter().map(|datagram| (datagram.sequence, (datagram.frame, datagram.headers)));
+    let frames = log.frames.iter().take_while(|facts| facts.track == 0).count();
+    let sent = log.datagrams_sent.iter().map(|datagram| {
+        let frame = datagram.frame.filter(|&frame| (frame as usize) < frames);
+        (datagram.sequence, (frame, datagram.headers))
+    });
     let sent = Sorter::of(log.frames.beside(), |&one: &(u64, Carried)| one, sent);
     Found::new(log.frames.beside(), sent.iter())
 }

@@ -30,7 +30,7 @@ pub fn summary() -> Table<Summary> {
         .text("status", |s| s.status.into())
         .int64("movie_bitrate_bps", |s| s.movie_bitrate_bps)
         .int32("frames", |s| s.frames);
-    air(connection(delays(runs(throughput(losses(table))))))
+    sound(air(connection(delays(runs(throughput(losses(table)))))))
 }
 
 fn losses(table: Table<Summary>) -> Table<Summary> {
@@ -110,6 +110,17 @@ fn air(table: Table<Summary>) -> Table<Summary> {
     })
     .int64("sniffed_unique", |s| s.sniffed.map(|sniffed| sniffed.unique))
     .int64("sniffed_total", |s| s.sniffed.map(|sniffed| sniffed.total))
+}
+
+/// What older tables are without, and what is null where no sound was sent.
+fn sound(table: Table<Summary>) -> Table<Summary> {
+    table
+        .int32_since("sound_shown", 0, |s| s.sound.map(|sound| sound.fates.shown))
+        .int32_since("sound_late", 0, |s| s.sound.map(|sound| sound.fates.late))
+        .int32_since("sound_lost", 0, |s| s.sound.map(|sound| sound.fates.lost))
+        .int32_since("sound_not_offered", 0, |s| s.sound.map(|sound| sound.fates.not_offered))
+        .double("sound_wait_max_ms", |s| s.sound.and_then(|sound| sound.longest_wait_ms))
+        .following()
 }
 
 /// Adds one column per name, made with the name's number.

@@ -21,7 +21,7 @@ use super::column::{Cell, Column, Hashed, Reader};
 use super::hash::{TableHash, TableHasher};
 
 /// Version of the results format (`docs/results.md`).
-pub const FORMAT_VERSION: u32 = 5;
+pub const FORMAT_VERSION: u32 = 6;
 
 /// Key in the metadata of every table that holds [`FORMAT_VERSION`].
 pub const FORMAT_KEY: &str = "framewire.format";

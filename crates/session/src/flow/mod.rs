@@ -12,6 +12,7 @@ mod stream;
 use std::sync::Arc;
 
 use framewire_media::access_unit::Codec;
+use framewire_media::audio::AudioFormat;
 use framewire_recording::Samples;
 use framewire_recording::record::FrameFacts;
 use framewire_recording::spool::{Spool, Spooled};
@@ -27,6 +28,7 @@ pub use self::stream::StreamSetup;
 use crate::adaptive::LadderContent;
 use crate::plan::SendingPlan;
 use crate::sender::{SenderLog, as_sent};
+use crate::sound::Sound;
 
 /// One flow, ready to be built in any world.
 #[derive(Clone, Debug)]
@@ -153,6 +155,9 @@ impl FlowSetup {
         match &flow.kind {
             FlowKind::Datagram(own) => DatagramSetup::new(common, own, plan, ssrc).map(Self::Datagram),
             FlowKind::Stream(own) => StreamSetup::new(common, own, plan, ssrc).map(Self::Stream),
+            FlowKind::External(_) if plan.sound().is_some() => {
+                Err(common.refuse("applications are given the movie without sound"))
+            }
             FlowKind::External(own) => Ok(Self::External(ExternalSetup::new(common, own, plan))),
             FlowKind::Adaptive(_) | FlowKind::Bulk(_) => {
                 Err(common.refuse(format!("{} sends no movie", flow.transport())))
@@ -247,6 +252,11 @@ impl FlowSetup {
     /// True where the movie is sent, by the lab or by an application: neither levels of a ladder, nor filler bytes.
     pub fn sends_movie(&self) -> bool {
         matches!(self.offer(), Offer::Movie(_))
+    }
+
+    /// The format of the sound that it sends beside the movie; `None` where there is none.
+    pub fn sound(&self) -> Option<AudioFormat> {
+        if let Offer::Movie(plan) = self.offer() { plan.sound().map(Sound::format) } else { None }
     }
 
     /// The codec of what it sends; `None` where that is nothing, or not known.

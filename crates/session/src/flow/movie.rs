@@ -34,8 +34,11 @@ impl MovieSetup {
         self.kind.profile().parts
     }
 
-    /// Whether the transport carries the movie's codec; the error says what would.
+    /// Whether the transport carries the movie's codec, and sound where there is any; the error says what would.
     pub(super) fn check_codec(&self) -> Result<(), String> {
+        if self.plan.sound().is_some() && !self.kind.carries_sound() {
+            return Err(format!("{} carries no sound: ts, ts+rtp, ts+tcp and every queue before them do", self.kind));
+        }
         self.kind.check_codec(self.plan.codec())
     }
 

@@ -1,7 +1,7 @@
 //! How the movie goes in packets: RTP, or a transport stream with RTP or without.
 
 use framewire_media::access_unit::Codec;
-use framewire_transport::registry::{Format, Session, payload_format, stream_type};
+use framewire_transport::registry::{Format, Session, payload_format, sound_type, stream_type};
 use framewire_transport::{Depacketizer, PacketStreamReceiver, Packetizer, StreamSender};
 use framewire_units::DataSize;
 use framewire_wire::mpeg_ts::{self, Demultiplexer, Program};
@@ -52,6 +52,10 @@ impl MoviePackets {
             }
             Format::Ts => {
                 let program = program(movie.plan.codec(), movie.plan.movie().index.sequence.mpeg2);
+                let program = match movie.plan.sound() {
+                    Some(sound) => program.with_track(sound_type(sound.format())),
+                    None => program,
+                };
                 let origin = (parts.session == Session::Rtp).then_some(origin);
                 let packetizer = match parts.socket.overflow() {
                     Some(_) => mpeg_ts::Packetizer::new(program.clone(), mtu, origin),

@@ -45,8 +45,8 @@ impl MovieSink {
     }
 }
 
-/// What of the movie was received whole, on its way to where it goes.
-#[derive(Debug)]
+/// What of the movie, or of its sound, was received whole, on its way to where it goes; by default nowhere.
+#[derive(Debug, Default)]
 pub struct ReceivedMovie {
     sink: MovieSink,
     bytes: u64,

@@ -65,6 +65,7 @@ pub enum ReceivingStep {
 pub struct MovieReceiving {
     session: ReceiverSession,
     movie: ReceivedMovie,
+    sound: ReceivedMovie,
     failure: Option<String>,
     ended: bool,
 }
@@ -72,7 +73,13 @@ pub struct MovieReceiving {
 impl MovieReceiving {
     /// A receiver to which nothing has come yet.
     pub fn new(session: ReceiverSession, movie: ReceivedMovie) -> Self {
-        Self { session, movie, failure: None, ended: false }
+        Self { session, movie, sound: ReceivedMovie::default(), failure: None, ended: false }
+    }
+
+    /// The same that keeps the sound as received.
+    #[must_use]
+    pub fn with_sound(self, sound: ReceivedMovie) -> Self {
+        Self { sound, ..self }
     }
 
     /// A datagram came, of which there is no buffer to fill. None comes after the end.
@@ -98,7 +105,7 @@ impl MovieReceiving {
             self.failure = Some(error.to_string());
             ReceivingStep::Ended
         });
-        if step == ReceivingStep::Ended || self.movie.has_failed() {
+        if step == ReceivingStep::Ended || self.has_failed() {
             self.session.handle_end(now);
             self.ended = true;
             return ReceivingStep::Ended;
@@ -120,9 +127,9 @@ impl MovieReceiving {
         self.session.next_timeout().filter(|_| !self.ended)
     }
 
-    /// True where the movie cannot be written: the next [`poll`](Self::poll) ends it.
+    /// True where the movie or its sound cannot be written: the next [`poll`](Self::poll) ends it.
     pub fn has_failed(&self) -> bool {
-        self.movie.has_failed()
+        self.movie.has_failed() || self.sound.has_failed()
     }
 
     /// True when nothing more is taken.
@@ -141,9 +148,11 @@ impl MovieReceiving {
         self.session.handle_sent(&sent);
         self.keep_frames();
         self.movie.flush();
+        self.sound.flush();
         let (kept_bytes, unwritten, movie) = self.movie.into_parts();
+        let (_, unwritten_sound, _) = self.sound.into_parts();
         let received: ReceiverLog = self.session.into_log();
-        let status = joined(status, self.failure.or(unwritten));
+        let status = joined(status, self.failure.or(unwritten).or(unwritten_sound));
         (FlowOutcome { sent, samples, received, kept_bytes, bulk: None, status, doubt: None }, movie)
     }
 
@@ -179,5 +188,6 @@ impl MovieReceiving {
 
     fn keep_frames(&mut self) {
         self.movie.keep(std::iter::from_fn(|| self.session.poll_frame()));
+        self.sound.keep(std::iter::from_fn(|| self.session.poll_sound()));
     }
 }

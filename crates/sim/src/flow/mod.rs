@@ -34,18 +34,24 @@ pub(crate) enum Flow {
 }
 
 impl Flow {
-    /// Flow number `number` of the scenario, ready to begin. `largest_packet` is the MTU of the interfaces that it shares.
+    /// Flow number `number` of the scenario, ready to begin. `largest_packet` is the MTU of the interfaces that it shares; the
+    /// movie and its sound are kept so.
     pub(crate) fn new(
         scenario: &Scenario,
         setup: &FlowSetup,
         number: usize,
         largest_packet: u16,
-        movie: ReceivedMovie,
+        received: [ReceivedMovie; 2],
     ) -> Result<Self, SimError> {
         let seed = |place: &[u64]| Seed(scenario.seed().stream("tcp", place).next_u64());
         Ok(match setup {
             FlowSetup::Adaptive(setup) => {
-                let flow = AdaptiveFlow::new(setup, number, session_seed(scenario, number), movie)?;
+                let flow = AdaptiveFlow::new(
+                    setup,
+                    number,
+                    session_seed(scenario, number),
+                    received.into_iter().next().unwrap_or_default(),
+                )?;
                 Self::Adaptive(Box::new(flow))
             }
             FlowSetup::Bulk(setup) => {
@@ -57,9 +63,9 @@ impl Flow {
                 let flow = BulkFlow::new(setup, number, largest_packet, seed_of, start_of)?;
                 Self::Bulk(Box::new(flow))
             }
-            FlowSetup::Datagram(setup) => Self::Movie(Box::new(MovieFlow::over_datagrams(setup, number, movie))),
+            FlowSetup::Datagram(setup) => Self::Movie(Box::new(MovieFlow::over_datagrams(setup, number, received))),
             FlowSetup::Stream(setup) => {
-                let flow = MovieFlow::over_stream(setup, number, largest_packet, seed(&[number as u64]), movie)?;
+                let flow = MovieFlow::over_stream(setup, number, largest_packet, seed(&[number as u64]), received)?;
                 Self::Movie(Box::new(flow))
             }
             FlowSetup::External(_) => unreachable!("invariant: check_scenario has refused applications"),

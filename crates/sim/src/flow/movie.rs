@@ -3,7 +3,7 @@
 use framewire_link::Port;
 use framewire_session::half::ChannelId;
 use framewire_session::lifecycle::{FlowOutcome, MovieReceiving, MovieSending, ReceivedMovie, ReceivingStep, Settling};
-use framewire_session::{DatagramSetup, RTCP_CHANNEL, SenderProgress, StreamSetup};
+use framewire_session::{DatagramSetup, RTCP_CHANNEL, ReceiverSession, SenderProgress, StreamSetup};
 use framewire_units::{Seed, Timestamp};
 
 use super::connection::{DEFAULT_SEND_BUFFER, tcp_configs};
@@ -24,13 +24,13 @@ pub(crate) struct MovieFlow {
 }
 
 impl MovieFlow {
-    /// Flow number `number` over datagrams, ready to begin at the origin of the run.
-    pub(crate) fn over_datagrams(setup: &DatagramSetup, number: usize, movie: ReceivedMovie) -> Self {
+    /// Flow number `number` over datagrams, ready to begin at the origin of the run; the movie and its sound are kept so.
+    pub(crate) fn over_datagrams(setup: &DatagramSetup, number: usize, received: [ReceivedMovie; 2]) -> Self {
         let common = &setup.common;
         let send_buffer = common.send_buffer().unwrap_or(DEFAULT_SEND_BUFFER);
         let socket = MovieSocket::Udp(UdpSender::new(number, common.station(), send_buffer));
         let sending = MovieSending::new(setup.sender(), common.samples());
-        Self::new(socket, sending, MovieReceiving::new(setup.receiver(), movie))
+        Self::new(socket, sending, receiving(setup.receiver(), received))
     }
 
     /// The same over a connection. `largest_packet` is the MTU of the interfaces that it shares.
@@ -39,13 +39,13 @@ impl MovieFlow {
         number: usize,
         largest_packet: u16,
         seed: Seed,
-        movie: ReceivedMovie,
+        received: [ReceivedMovie; 2],
     ) -> Result<Self, SimError> {
         let common = &setup.common;
         let (client, server) = tcp_configs(common, &setup.connection, largest_packet, seed)?;
         let connection = Connection::open(number, common.station(), &client, &server, Timestamp::ZERO);
         let sending = MovieSending::new(setup.sender(), common.samples());
-        let receiving = MovieReceiving::new(setup.receiver(), movie);
+        let receiving = receiving(setup.receiver(), received);
         Ok(Self::new(MovieSocket::Tcp(Box::new(connection)), sending, receiving))
     }
 
@@ -171,4 +171,9 @@ impl MovieFlow {
     pub(crate) fn into_outcome(self) -> (FlowOutcome, Vec<u8>) {
         self.receiving.into_outcome(self.sending)
     }
+}
+
+/// A receiver that keeps the movie and its sound.
+fn receiving(session: ReceiverSession, [movie, sound]: [ReceivedMovie; 2]) -> MovieReceiving {
+    MovieReceiving::new(session, movie).with_sound(sound)
 }

@@ -57,10 +57,10 @@ impl DatagramReceiver {
 
     fn report_frames(&mut self) {
         while let Some(frame) = self.depacketizer.poll_frame() {
-            let ReceivedFrame { rtp_timestamp, complete, bytes, last_arrival: at, .. } = frame;
+            let ReceivedFrame { track, rtp_timestamp, complete, bytes, last_arrival: at, .. } = frame;
             let rtp_timestamp = Some(rtp_timestamp);
             let discarded = frame.is_beginning_open.then(|| *frame.sequences.end());
-            self.events.push_back(ReceiverEvent::Frame { rtp_timestamp, at, complete, discarded, bytes });
+            self.events.push_back(ReceiverEvent::Frame { track, rtp_timestamp, at, complete, discarded, bytes });
         }
     }
 }

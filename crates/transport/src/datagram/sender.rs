@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use framewire_units::{Timestamp, words};
+use framewire_units::{Duration, Timestamp, words};
 use framewire_wire::rtp_payload::Datagram;
 
 use super::spread::{Schedule, Spread};
@@ -13,6 +13,7 @@ use crate::progress::WriteProgress;
 use crate::queue::{Discard, FrameQueue};
 use crate::rules;
 use crate::socket::{DatagramSend, DatagramSocket, SocketError};
+use crate::sound::{OutgoingSound, SoundQueue};
 
 const SEND_BUFFER_FULL: &str = "udp: send buffer full";
 const DEVICE_QUEUE_FULL: &str = "udp: device queue full";
@@ -39,9 +40,12 @@ words! {
 ///
 /// A datagram that the socket reports as dropped in the device queue (ENOBUFS) is gone under every rule: the socket
 /// had room, so there is nothing to wait for.
+///
+/// Sound goes before every frame that waits, and after the one that is being sent.
 #[derive(Debug)]
 pub struct DatagramSender {
     queue: FrameQueue,
+    sound: SoundQueue,
     packetizer: Packetizer,
     overflow: Overflow,
     schedule: Schedule,
@@ -66,7 +70,8 @@ impl DatagramSender {
     pub fn new(queue: FrameQueue, packetizer: impl Into<Packetizer>, overflow: Overflow) -> Self {
         let packetizer = packetizer.into();
         let schedule = Schedule::new(Spread::AtOnce);
-        Self { queue, packetizer, overflow, schedule, sending: None, ended: false, events: VecDeque::new() }
+        let (sound, events) = (SoundQueue::new(), VecDeque::new());
+        Self { queue, sound, packetizer, overflow, schedule, sending: None, ended: false, events }
     }
 
     /// The same with its packets spread in time.
@@ -95,6 +100,12 @@ impl DatagramSender {
         rules::note_offer(&mut self.events, now, id, discards);
     }
 
+    /// Takes a packet of sound, at any time before the end. Only a transport stream carries it.
+    pub fn handle_sound(&mut self, now: Timestamp, sound: OutgoingSound) {
+        self.events.push_back(SenderEvent::Queued { frame: sound.id, at: now });
+        self.sound.push_back(sound);
+    }
+
     /// No more frames come. The frame that was begun is still sent.
     pub fn handle_end(&mut self, _now: Timestamp) {
         self.ended = true;
@@ -107,9 +118,10 @@ impl DatagramSender {
             self.give_up(now, &mut sending, SenderPlace::Pipeline, rules::STOPPED);
             self.keep_back_rest(now, &mut sending);
         }
-        while let Some(frame) = self.queue.take() {
+        let sound = self.sound.drain(..).map(|sound| sound.id);
+        for frame in sound.chain(std::iter::from_fn(|| self.queue.take().map(|frame| frame.id))) {
             let (place, rule) = (SenderPlace::Pipeline, rules::STOPPED);
-            self.events.push_back(SenderEvent::Discarded { frame: frame.id, at: now, place, rule });
+            self.events.push_back(SenderEvent::Discarded { frame, at: now, place, rule });
         }
     }
 
@@ -157,18 +169,23 @@ impl DatagramSender {
 
     /// True when nothing is left to do: the end was signalled, and all that was accepted is sent or given up.
     pub fn is_finished(&self) -> bool {
-        self.ended && self.sending.is_none() && self.queue.is_empty()
+        self.ended && self.sending.is_none() && self.queue.is_empty() && self.sound.is_empty()
     }
 
-    /// Cuts the next waiting frame into datagrams. Frames that cannot be cut are given up.
+    /// Cuts what waits next into datagrams: sound, or else a frame. What cannot be cut is given up.
     fn next_frame(&mut self, now: Timestamp) -> Option<Sending> {
         loop {
-            let frame = self.queue.take()?;
-            rules::note_change(&mut self.events, now, Some(&frame));
-            let id = frame.id;
-            match self.packetizer.packetize(&frame) {
+            let (id, duration, cut) = match self.sound.pop_front() {
+                Some(sound) => (sound.id, Duration::ZERO, self.packetizer.packetize_sound(&sound)),
+                None => {
+                    let frame = self.queue.take()?;
+                    rules::note_change(&mut self.events, now, Some(&frame));
+                    (frame.id, frame.duration, self.packetizer.packetize(&frame))
+                }
+            };
+            match cut {
                 Ok(datagrams) => {
-                    self.schedule.begin(now, frame.duration, datagrams.len());
+                    self.schedule.begin(now, duration, datagrams.len());
                     let datagrams = VecDeque::from(datagrams);
                     return Some(Sending { frame: id, datagrams, begun: false, doomed: false });
                 }

@@ -20,7 +20,7 @@ use framewire_units::{DataSize, Word};
 use framewire_wire::rtp_payload::PacketRule;
 
 pub use parts::{Format, Parts, Queue, Session, Socket, SocketKind};
-pub use payload::{payload_format, stream_type};
+pub use payload::{payload_format, sound_type, stream_type};
 pub use short::UnknownTransport;
 
 use crate::datagram::Overflow;
@@ -142,6 +142,11 @@ impl TransportKind {
     /// When it does not; with what would.
     pub fn check_codec(self, codec: Codec) -> Result<(), String> {
         self.0.parts.format.check_codec(self.name(), codec)
+    }
+
+    /// True where it carries sound beside the movie.
+    pub const fn carries_sound(self) -> bool {
+        matches!(self.0.parts.format, Format::Ts)
     }
 
     /// Whether packets of a movie of this codec can be cut by a rule; always where it does not go in packets.

@@ -1,6 +1,7 @@
 //! What RTP carries: a line for each payload format.
 
 use framewire_media::access_unit::Codec;
+use framewire_media::audio::{AudioCodec, AudioFormat};
 use framewire_wire::mpeg_ts::StreamType;
 use framewire_wire::rtp_payload::{PayloadFormat, h264, h265, mpeg_video};
 
@@ -22,6 +23,16 @@ pub fn stream_type(codec: Codec, mpeg2: bool) -> Option<StreamType> {
         Codec::H264 => Some(StreamType::H264),
         Codec::H265 => Some(StreamType::H265),
         Codec::Av1 | Codec::MotionJpeg => None,
+    }
+}
+
+/// What sound is in a transport stream. MPEG-1 audio has sample rates of 32 kHz and more (ISO/IEC 11172-3, 2.4.2.3), MPEG-2 audio
+/// the lower ones (ISO/IEC 13818-3, 2.4.2.3).
+pub fn sound_type(format: AudioFormat) -> StreamType {
+    match format.codec {
+        AudioCodec::Aac => StreamType::AacAdts,
+        AudioCodec::Mp2 | AudioCodec::Mp3 if format.sample_rate >= 32_000 => StreamType::Mpeg1Audio,
+        AudioCodec::Mp2 | AudioCodec::Mp3 => StreamType::Mpeg2Audio,
     }
 }
 

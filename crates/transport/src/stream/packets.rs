@@ -25,7 +25,8 @@ pub struct PacketStreamReceiver {
 #[derive(Debug)]
 enum Packets {
     Rtp(PacketReader, DatagramReceiver),
-    TransportStream(Box<Demultiplexer>),
+    /// With the packet identifiers of its tracks.
+    TransportStream(Box<Demultiplexer>, Vec<u16>),
 }
 
 impl PacketStreamReceiver {
@@ -36,7 +37,9 @@ impl PacketStreamReceiver {
 
     /// The same of a transport stream.
     pub fn of_transport_stream(demultiplexer: Demultiplexer) -> Self {
-        Self::of(Packets::TransportStream(Box::new(demultiplexer)))
+        let tracks = demultiplexer.program().map_or(&[][..], |program| &program.tracks);
+        let pids = tracks.iter().map(|track| track.pid).collect();
+        Self::of(Packets::TransportStream(Box::new(demultiplexer), pids))
     }
 
     fn of(packets: Packets) -> Self {
@@ -54,7 +57,7 @@ impl PacketStreamReceiver {
                     packets.handle_datagram(now, &packet);
                 }
             }
-            Packets::TransportStream(demultiplexer) => demultiplexer.handle_bytes(now, bytes),
+            Packets::TransportStream(demultiplexer, _) => demultiplexer.handle_bytes(now, bytes),
         }
         self.report(now);
     }
@@ -63,7 +66,7 @@ impl PacketStreamReceiver {
     pub fn handle_end(&mut self, now: Timestamp) {
         match &mut self.packets {
             Packets::Rtp(_, packets) => packets.handle_end(now),
-            Packets::TransportStream(demultiplexer) => demultiplexer.finish(now),
+            Packets::TransportStream(demultiplexer, _) => demultiplexer.finish(now),
         }
         self.report(now);
     }
@@ -80,12 +83,14 @@ impl PacketStreamReceiver {
                 let happened = std::iter::from_fn(|| packets.poll_event());
                 self.events.extend(happened.filter(|event| !matches!(event, ReceiverEvent::Datagram { .. })));
             }
-            Packets::TransportStream(demultiplexer) => {
+            Packets::TransportStream(demultiplexer, pids) => {
                 while let Some(fault) = demultiplexer.poll_fault() {
                     self.events.push_back(ReceiverEvent::Rejected { at: now, reason: fault.to_string() });
                 }
                 while let Some(unit) = demultiplexer.poll_unit() {
+                    let track = pids.iter().position(|&pid| pid == unit.track.pid).unwrap_or(0) as u8;
                     self.events.push_back(ReceiverEvent::Frame {
+                        track,
                         rtp_timestamp: unit.presentation.map(|presentation| presentation as u32),
                         at: unit.last_arrival,
                         complete: unit.complete,

@@ -157,7 +157,14 @@ impl StreamReceiver {
                 self.events.push_back(ReceiverEvent::Read { total: frame.end, at: frame.due });
             }
             let WaitingFrame { due: at, complete, bytes, .. } = frame;
-            self.events.push_back(ReceiverEvent::Frame { rtp_timestamp: None, at, complete, discarded: None, bytes });
+            self.events.push_back(ReceiverEvent::Frame {
+                track: 0,
+                rtp_timestamp: None,
+                at,
+                complete,
+                discarded: None,
+                bytes,
+            });
         }
     }
 

@@ -4,17 +4,18 @@ use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
 use framewire_units::{DataSize, Timestamp};
-use framewire_wire::mpeg_ts;
+use framewire_wire::mpeg_ts::{self, PACKET_LENGTH};
 use framewire_wire::rfc4571::{LENGTH_FIELD, put_packet};
 use framewire_wire::rtp_payload::Packetizer;
 
 use crate::event::{SenderEvent, SenderPlace};
 use crate::frame::OutgoingFrame;
-use crate::packets::transport_packets;
+use crate::packets::{transport_packets, transport_packets_of_sound};
 use crate::progress::WriteProgress;
 use crate::queue::{Discard, FrameQueue};
 use crate::rules;
 use crate::socket::{SocketError, StreamSocket};
+use crate::sound::{OutgoingSound, SoundQueue};
 
 /// Sends frames over a [`StreamSocket`], as an elementary stream or in packets.
 ///
@@ -27,12 +28,18 @@ use crate::socket::{SocketError, StreamSocket};
 /// begins to write when less than half of the limit is unsent, which is when a kernel with `TCP_NOTSENT_LOWAT` set to
 /// the same value reports the socket writable (`tcp_stream_memory_free` in Linux), and fills it up to the limit.
 /// What does not fit waits in the frame queue, where it can still be given up.
+///
+/// Sound goes before every frame, also before the rest of one that is being written: behind the transport packet of it that was
+/// begun.
 #[derive(Debug)]
 pub struct StreamSender {
     queue: FrameQueue,
+    sound: SoundQueue,
     unsent_limit: Option<DataSize>,
     format: StreamFormat,
     sending: Option<Sending>,
+    /// The frame that sound went before when some of it was written.
+    interrupted: Option<Sending>,
     /// Bytes written since the start.
     written: u64,
     ending: Ending,
@@ -53,7 +60,9 @@ enum StreamFormat {
 /// The send buffer S: the frame that is being written.
 #[derive(Debug)]
 struct Sending {
-    frame: OutgoingFrame,
+    frame: u32,
+    /// It is no frame.
+    is_sound: bool,
     /// What of it goes into the stream.
     bytes: Bytes,
     written: usize,
@@ -78,9 +87,11 @@ impl StreamSender {
         let unsent_limit = unsent_limit.map(|limit| limit.max(DataSize::from_bytes(2)));
         Self {
             queue,
+            sound: SoundQueue::new(),
             unsent_limit,
             format: StreamFormat::ElementaryStream,
             sending: None,
+            interrupted: None,
             written: 0,
             ending: Ending::Open,
             events: VecDeque::new(),
@@ -104,7 +115,8 @@ impl StreamSender {
 
     /// True when the frame clock may give it a frame now.
     pub fn wants_frame(&self) -> bool {
-        let writer_ready = self.sending.is_none() || self.queue.accepts_while_writing();
+        let is_writing = self.sending.is_some() || self.interrupted.is_some();
+        let writer_ready = !is_writing || self.queue.accepts_while_writing();
         self.ending == Ending::Open && writer_ready && self.queue.wants_frame()
     }
 
@@ -118,6 +130,12 @@ impl StreamSender {
         rules::note_offer(&mut self.events, now, id, discards);
     }
 
+    /// Takes a packet of sound, at any time before the end. Only a transport stream carries it.
+    pub fn handle_sound(&mut self, now: Timestamp, sound: OutgoingSound) {
+        self.events.push_back(SenderEvent::Queued { frame: sound.id, at: now });
+        self.sound.push_back(sound);
+    }
+
     /// No more frames come. What was taken is still written, then the socket is shut down.
     pub fn handle_end(&mut self, _now: Timestamp) {
         if self.ending == Ending::Open {
@@ -127,11 +145,12 @@ impl StreamSender {
 
     /// Gives up everything that was not written. A frame that was partly written is cut there.
     pub fn handle_abort(&mut self, now: Timestamp) {
-        let sending = self.sending.take().map(|sending| sending.frame);
-        let left = sending.into_iter().chain(std::iter::from_fn(|| self.queue.take()));
-        for frame in left {
+        let begun = [self.sending.take(), self.interrupted.take()].into_iter().flatten().map(|sending| sending.frame);
+        let sound = self.sound.drain(..).map(|sound| sound.id);
+        let frames = std::iter::from_fn(|| self.queue.take().map(|frame| frame.id));
+        for frame in begun.chain(sound).chain(frames) {
             let (place, rule) = (SenderPlace::Pipeline, rules::STOPPED);
-            self.events.push_back(SenderEvent::Discarded { frame: frame.id, at: now, place, rule });
+            self.events.push_back(SenderEvent::Discarded { frame, at: now, place, rule });
         }
         if self.ending != Ending::Finished {
             self.ending = Ending::Aborted;
@@ -153,8 +172,9 @@ impl StreamSender {
     /// [`handle_abort`](Self::handle_abort) to have it, and all others, reported as given up.
     pub fn poll_write(&mut self, now: Timestamp, socket: &mut dyn StreamSocket) -> Result<WriteProgress, SocketError> {
         loop {
+            self.let_sound_go_first(now);
             if self.sending.is_none() {
-                self.sending = self.next_frame(now);
+                self.sending = self.interrupted.take().or_else(|| self.next_frame(now));
             }
             if self.sending.is_none() {
                 self.finish_when_signalled(socket)?;
@@ -177,13 +197,30 @@ impl StreamSender {
         matches!(self.ending, Ending::Finished | Ending::Aborted)
     }
 
+    /// Takes sound that waits, where a packet of it can begin here.
+    fn let_sound_go_first(&mut self, now: Timestamp) {
+        if !self.sending.as_ref().is_none_or(Sending::can_be_interrupted) {
+            return;
+        }
+        while let Some(sound) = self.sound.pop_front() {
+            let (frame, is_sound, written) = (sound.id, true, 0);
+            if let Some(bytes) = self.format.bytes_of_sound(&sound) {
+                let frame = self.sending.replace(Sending { frame, is_sound, bytes, written });
+                self.interrupted = frame.or_else(|| self.interrupted.take());
+                return;
+            }
+            let (place, rule) = (SenderPlace::Pipeline, rules::NOT_PACKETIZED);
+            self.events.push_back(SenderEvent::Discarded { frame, at: now, place, rule });
+        }
+    }
+
     /// The next waiting frame, as the bytes of the stream. Frames that cannot be cut into packets are given up.
     fn next_frame(&mut self, now: Timestamp) -> Option<Sending> {
         loop {
             let frame = self.queue.take()?;
             rules::note_change(&mut self.events, now, Some(&frame));
             if let Some(bytes) = self.format.bytes(&frame) {
-                return Some(Sending { frame, bytes, written: 0 });
+                return Some(Sending { frame: frame.id, is_sound: false, bytes, written: 0 });
             }
             let (place, rule) = (SenderPlace::Pipeline, rules::NOT_PACKETIZED);
             self.events.push_back(SenderEvent::Discarded { frame: frame.id, at: now, place, rule });
@@ -193,8 +230,10 @@ impl StreamSender {
     /// Writes a part of S; false when the socket takes nothing now.
     fn write_some(&mut self, now: Timestamp, socket: &mut dyn StreamSocket) -> Result<bool, SocketError> {
         let Some(sending) = &mut self.sending else { return Ok(true) };
-        let frame = sending.frame.id;
-        let rest = &sending.bytes[sending.written..];
+        let frame = sending.frame;
+        // Sound goes as soon as the packet that was begun has ended.
+        let end = if self.sound.is_empty() { sending.bytes.len() } else { sending.end_of_packet() };
+        let rest = &sending.bytes[sending.written..end];
         let room = match self.unsent_limit {
             None => rest.len(),
             Some(limit) => room_below(limit, socket.unsent()?).min(rest.len()),
@@ -224,7 +263,31 @@ impl StreamSender {
     }
 }
 
+impl Sending {
+    /// True where sound may go before the rest of it: between two packets of a frame.
+    fn can_be_interrupted(&self) -> bool {
+        !self.is_sound && self.written.is_multiple_of(PACKET_LENGTH)
+    }
+
+    /// The end of the transport packet that was begun, or of all of it.
+    fn end_of_packet(&self) -> usize {
+        if self.is_sound {
+            self.bytes.len()
+        } else {
+            self.written.next_multiple_of(PACKET_LENGTH).min(self.bytes.len())
+        }
+    }
+}
+
 impl StreamFormat {
+    /// The bytes of a packet of sound; `None` where it cannot be carried.
+    fn bytes_of_sound(&mut self, sound: &OutgoingSound) -> Option<Bytes> {
+        match self {
+            Self::ElementaryStream | Self::Packets(_) => None,
+            Self::TransportStream(packetizer) => transport_packets_of_sound(packetizer, sound),
+        }
+    }
+
     /// The bytes of a frame; `None` where it cannot be cut into packets.
     fn bytes(&mut self, frame: &OutgoingFrame) -> Option<Bytes> {
         match self {

@@ -86,6 +86,14 @@ impl Unwrapper {
         self.last = Some(nearest);
         nearest
     }
+
+    /// The time that is `wrapped` and nearest to the last one, which may be before zero; the next ones do not go on from it.
+    pub(super) fn near(&self, wrapped: u64) -> i64 {
+        let last = self.last.unwrap_or(0) as i64;
+        let wrap = self.wrap as i64;
+        let ahead = (wrapped as i64 - last).rem_euclid(wrap);
+        last + if ahead > wrap / 2 { ahead - wrap } else { ahead }
+    }
 }
 
 #[cfg(test)]

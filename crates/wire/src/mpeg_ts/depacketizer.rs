@@ -15,13 +15,16 @@ use crate::rtp_payload::{Arrival, ReceivedFrame, RejectReason};
 #[derive(Debug)]
 pub(crate) struct Frames {
     demultiplexer: Demultiplexer,
+    /// Packet identifiers of its tracks.
+    pids: Vec<u16>,
     /// Numbers of the datagrams with packets of the frame that is open.
     first: Option<u64>,
 }
 
 impl Frames {
     pub(crate) fn new(program: Program, largest_frame: DataSize) -> Self {
-        Self { demultiplexer: Demultiplexer::of_program(program, largest_frame), first: None }
+        let pids = program.tracks.iter().map(|track| track.pid).collect();
+        Self { demultiplexer: Demultiplexer::of_program(program, largest_frame), pids, first: None }
     }
 
     /// Takes the packets of the next datagram, before which others are missing or not. `timestamp` is that of frames whose
@@ -54,7 +57,9 @@ impl Frames {
         while let Some(unit) = self.demultiplexer.poll_unit() {
             // What was open before this datagram ended with the one before, or with it.
             let first = self.first.replace(sequence).unwrap_or(sequence);
+            let track = self.pids.iter().position(|&pid| pid == unit.track.pid).unwrap_or(0) as u8;
             ready.push_back(ReceivedFrame {
+                track,
                 rtp_timestamp: unit.presentation.map_or(timestamp, |presentation| presentation as u32),
                 complete: unit.complete,
                 bytes: unit.bytes,

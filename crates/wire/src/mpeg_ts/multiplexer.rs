@@ -21,7 +21,8 @@ pub struct Unit<'a> {
     pub track: usize,
     /// The unit.
     pub bytes: &'a [u8],
-    /// When it is presented, in ticks of 90 kHz since the begin of the stream.
+    /// When it is presented, in ticks of 90 kHz since the begin of the stream. Of audio that begins before it, by less than
+    /// the delay, it has wrapped.
     pub presentation: u64,
     /// When it is decoded.
     pub decode: u64,

@@ -20,9 +20,11 @@ const IP_AND_UDP: u64 = 20 + 8;
 /// Ticks of the system clock in one of RTP's (RFC 2250, section 2).
 const TICKS_PER_RTP: u64 = 300;
 
-/// One frame on its way into datagrams.
+/// One frame, or a packet of audio, on its way into datagrams.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
+    /// Which track of the program it is of, by its place there; 0 is the video.
+    pub track: usize,
     /// The access unit.
     pub bytes: &'a [u8],
     /// When it is presented, in the 90 kHz clock.
@@ -38,7 +40,8 @@ pub struct Frame<'a> {
 /// Cuts frames into datagrams of whole transport packets, with a frame's packets in datagrams of their own.
 ///
 /// Without RTP a datagram's number is the clock reference in it, in ticks of 27 MHz beyond its wrap: the first one that
-/// its video packets have ([`reference`]). In RTP (RFC 2250, section 2) it is the sequence number, and the time stamp is the
+/// its packets have ([`reference`]). That of a datagram of audio is a tick after the last one; a player passes it over, as it is
+/// not in packets of the track with the clock. In RTP (RFC 2250, section 2) it is the sequence number, and the time stamp is the
 /// same clock.
 #[derive(Clone, Debug)]
 pub struct Packetizer {
@@ -51,7 +54,7 @@ pub struct Packetizer {
 }
 
 impl Packetizer {
-    /// A packetizer of one stream of a program with one track. `mtu` is the largest IP packet in bytes, of which IPv4 and
+    /// A packetizer of one stream of a program, whose first track is its video. `mtu` is the largest IP packet in bytes, of which IPv4 and
     /// UDP take 28; up to seven packets are in a datagram. With an `origin` they are in RTP.
     ///
     /// # Errors
@@ -87,15 +90,15 @@ impl Packetizer {
     /// When the bytes are not an access unit of the track.
     pub fn packetize(&mut self, frame: &Frame<'_>) -> Result<Vec<Datagram>, UnitError> {
         self.multiplex(frame)?;
-        let clock_pid = self.multiplexer.settings().program.clock_pid;
-        let media: usize = self.packets.chunks(PACKET_LENGTH).map(|packet| payload_length(packet, clock_pid)).sum();
+        let pid = self.multiplexer.settings().program.tracks[frame.track].pid;
+        let media: usize = self.packets.chunks(PACKET_LENGTH).map(|packet| payload_length(packet, pid)).sum();
         // The header of the PES packet, and a delimiter.
         let mut head = media - frame.bytes.len();
         let count = self.packets.len().div_ceil(self.datagram);
         let mut memory = BytesMut::with_capacity(self.packets.len() + count * rtp::HEADER_LENGTH);
         let mut datagrams = Vec::with_capacity(count);
         for packets in self.packets.chunks(self.datagram) {
-            let payload: usize = packets.chunks(PACKET_LENGTH).map(|packet| payload_length(packet, clock_pid)).sum();
+            let payload: usize = packets.chunks(PACKET_LENGTH).map(|packet| payload_length(packet, pid)).sum();
             let reference = reference(packets).expect("invariant: each datagram has a clock reference");
             let reference = self.references.unwrap(reference);
             let sequence = match &mut self.rtp {
@@ -125,15 +128,21 @@ impl Packetizer {
     }
 
     fn multiplex(&mut self, frame: &Frame<'_>) -> Result<(), UnitError> {
-        let decode = self.decodes.unwrap(frame.decode.into());
+        // Audio may begin before the video, and so before the begin of the stream: by less than the delay.
+        let decode = match frame.track {
+            0 => self.decodes.unwrap(frame.decode.into()),
+            _ => self.decodes.near(frame.decode.into()) as u64,
+        };
         // A frame is presented up to half a turn later than it is decoded.
         let later = frame.presentation.wrapping_sub(frame.decode) as i32;
         let duration = frame.duration.as_nanos() * u128::from(TIMESTAMP_CLOCK) / 1_000_000_000;
+        let presentation = decode.wrapping_add_signed(later.into());
         let unit = Unit {
-            track: 0,
+            track: frame.track,
             bytes: frame.bytes,
-            presentation: decode.saturating_add_signed(later.into()),
-            decode,
+            presentation,
+            // What is not reordered is decoded when it is presented.
+            decode: if frame.track == 0 { decode } else { presentation },
             duration: u64::try_from(duration).unwrap_or(u64::MAX),
             random_access: frame.random_access,
         };
@@ -186,7 +195,7 @@ mod tests {
             let decode = (number * 3_600).wrapping_sub(36_000);
             let presentation = decode.wrapping_add(7_200);
             let duration = Duration::from_millis(40);
-            let frame = Frame { bytes, presentation, decode, duration, random_access: number % 5 == 0 };
+            let frame = Frame { track: 0, bytes, presentation, decode, duration, random_access: number % 5 == 0 };
             packetizer.packetize(&frame).unwrap()
         };
         let cut = (0..).zip(&frames).map(cut).collect();

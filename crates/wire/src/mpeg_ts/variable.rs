@@ -25,16 +25,18 @@ pub(super) struct VariableRate {
     layout: Layout,
     /// The earliest time of the next packet with the clock.
     free_at: u64,
+    /// The last time in a packet of another track, by which its datagram is known.
+    other_at: Option<u64>,
 }
 
 impl VariableRate {
     pub(super) fn new(layout: Layout) -> Self {
-        Self { layout, free_at: 0 }
+        Self { layout, free_at: 0, other_at: None }
     }
 
     /// Appends the packets of a unit.
     pub(super) fn put(&mut self, unit: &Prepared<'_>, writer: &mut Writer, out: &mut Vec<u8>) {
-        if unit.track == 0 { self.put_video(unit, writer, out) } else { put_other(unit, writer, out) }
+        if unit.track == 0 { self.put_video(unit, writer, out) } else { self.put_other(unit, writer, out) }
     }
 
     fn put_video(&mut self, unit: &Prepared<'_>, writer: &mut Writer, out: &mut Vec<u8>) {
@@ -80,6 +82,27 @@ impl VariableRate {
         }
         span(room, start, end, writer, out);
         self.free_at = end;
+    }
+
+    /// Appends a unit of a track without the clock: its packets come where they stand. In datagrams of its own each begins with
+    /// a time, a tick after the last one.
+    fn put_other(&mut self, unit: &Prepared<'_>, writer: &mut Writer, out: &mut Vec<u8>) {
+        let mut payload = unit.payload;
+        let mut room = Room::new(self.layout);
+        let mut first = true;
+        while payload.len() > 0 {
+            let reference = room.begins_datagram().then(|| self.next_time(writer));
+            writer.put(unit.track, first, unit.adaptation(first, reference), &mut payload, out);
+            room.take(1);
+            first = false;
+        }
+    }
+
+    fn next_time(&mut self, writer: &Writer) -> u64 {
+        let at = writer.reference_at().max(self.other_at).map_or(0, |last| last + 1);
+        self.other_at = Some(at);
+        self.free_at = self.free_at.max(at + 1);
+        at
     }
 }
 
@@ -141,15 +164,5 @@ fn span(mut room: Room, start: u64, end: u64, writer: &mut Writer, out: &mut Vec
         }
         writer.put_reference(next, out);
         room.take(count);
-    }
-}
-
-/// Appends a unit of a track without the clock: its packets come where they stand.
-fn put_other(unit: &Prepared<'_>, writer: &mut Writer, out: &mut Vec<u8>) {
-    let mut payload = unit.payload;
-    let mut first = true;
-    while payload.len() > 0 {
-        writer.put(unit.track, first, unit.adaptation(first, None), &mut payload, out);
-        first = false;
     }
 }

@@ -88,8 +88,10 @@ impl Writer {
         payload: &mut Payload<'_>,
         out: &mut Vec<u8>,
     ) {
-        self.reference_at = adaptation.reference.or(self.reference_at);
         let (pid, counter) = &mut self.counters[track];
+        if *pid == self.clock_pid {
+            self.reference_at = adaptation.reference.or(self.reference_at);
+        }
         PacketRepr { unit_start, pid: *pid, continuity_counter: *counter, adaptation }.emit(payload, out);
         *counter = counter.wrapping_add(1) & 0x0F;
     }

@@ -11,6 +11,8 @@ use super::Joiner;
 /// One frame as it was received.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReceivedFrame {
+    /// Which track of its program it is of, by its place there; 0 where there is one.
+    pub track: u8,
     /// RTP time stamp.
     pub rtp_timestamp: u32,
     /// True when the frame is whole.
@@ -194,6 +196,7 @@ impl Assembler {
         let is_beginning_open = is_whole && !has_start && frame.start == Start::AfterLoss;
         let missing_before = if has_start { None } else { frame.missing_before };
         Some(ReceivedFrame {
+            track: 0,
             rtp_timestamp: frame.timestamp,
             complete,
             bytes: if complete { self.bytes.split().freeze() } else { Bytes::new() },

@@ -48,6 +48,9 @@ def drawn(run: ReportRun) -> list[Section]:
              losses.frame_runs(run), losses.packet_runs(run)],
         ),
         Section("packets", "Packets", [packets.sizes(run), packets.gaps(run), packets.gaps_over_time(run)]),
+        *([] if run.sound.is_empty() else [
+            Section("sound", "Sound", [over_time.apart(run), over_time.sound_latency(run)])
+        ]),
         *([] if run.wired else [Section(
             "link",
             "On the air",

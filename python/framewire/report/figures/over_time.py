@@ -126,6 +126,37 @@ def jitter(run: ReportRun) -> Figure:
     return per_frame(run, "jitter", "Jitter", hint, "jitter_ms", "ms")
 
 
+def apart(run: ReportRun) -> Figure:
+    """How far sound and picture are apart in each second."""
+    traces: list[Trace] = []
+    for flow in run.streams:
+        rows = plot_data.apart(run, flow)
+        if rows.height:
+            x = (rows["at_s"] + 0.5).to_list()
+            traces.append(line(flow, x, rows["apart_ms"].to_list(), hovertemplate="%{y:.0f} ms"))
+    hint = (
+        "The mean latency of the sound that was due in each second less that of the picture: below zero the sound came "
+        "first, because it goes before the frames that wait. A player that waits for both makes up for it."
+    )
+    layout = time_layout(run, "ms")
+    layout["yaxis"] |= {"rangemode": "normal"}
+    return Figure("apart", "Sound and picture apart", hint, traces, layout, None if traces else "no sound arrived")
+
+
+def sound_latency(run: ReportRun) -> Figure:
+    """Latency of each packet of sound that arrived."""
+    traces: list[Trace] = []
+    for flow in run.streams:
+        rows = run.sound.filter((pl.col("flow") == flow.name) & pl.col("latency_ns").is_not_null())
+        if rows.height:
+            x, y = thinned((rows["due_ns"] / stats.NANOS).to_list(), (rows["latency_ns"] / 1e6).to_list())
+            traces.append(line(flow, x, y, 1.3, hovertemplate="%{y:.1f} ms"))
+    hint = "Peaks are packets that waited for a large frame that was being sent; a gap is sound that was lost."
+    layout = time_layout(run, "ms")
+    layout["xaxis"] |= {"title": {"text": "time when the sound was due (s)"}}
+    return Figure("sound-latency", "Latency of sound", hint, traces, layout, None if traces else "no sound arrived")
+
+
 def levels(run: ReportRun) -> Figure:
     """From which level the frames of adaptive streams came."""
     traces: list[Trace] = []

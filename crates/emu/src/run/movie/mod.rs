@@ -9,7 +9,7 @@ use framewire_emu::{Clock, Lane};
 use framewire_session::lifecycle::{FlowOutcome, MovieSending};
 use framewire_sockets::OpenError;
 
-pub use self::receiving::Listening;
+pub use self::receiving::{Files, Listening};
 use self::sending::send;
 pub use self::socket::SenderSocket;
 use crate::control::{Failure, FlowProgress, StopFlag};

@@ -1,6 +1,6 @@
 //! The receiver's thread of a flow of the movie.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use framewire_session::lifecycle::{MovieReceiving, ReceivingStep};
 use framewire_session::{DatagramSetup, ReceiverSession, StreamSetup};
@@ -12,6 +12,14 @@ use crate::control::{Failure, Interest, StopFlag, sharpen_timers, wait_for_any};
 use crate::run::sockets::{cannot_listen, create};
 use framewire_world::FlowState;
 
+/// Where what is received of a flow goes.
+pub struct Files {
+    /// The movie.
+    pub movie: PathBuf,
+    /// Its sound; `None` where none is sent.
+    pub sound: Option<PathBuf>,
+}
+
 /// A receiver that listens and has received nothing yet.
 pub struct Listening {
     receiving: MovieReceiving,
@@ -19,31 +27,36 @@ pub struct Listening {
 }
 
 impl Listening {
-    /// Opens the socket of a datagram flow; call it inside the receiver's host. The movie as received is written to
-    /// `movie`.
+    /// Opens the socket of a datagram flow; call it inside the receiver's host. The movie as received, and its sound where there
+    /// is any, are written to these files.
     ///
     /// # Errors
     /// When the port is taken, or the file cannot be created.
-    pub fn of_datagrams(setup: &DatagramSetup, port: u16, movie: &Path) -> Result<Self, Failure> {
-        Self::new(ReceiverSocket::of_datagrams(setup, port), setup.common.name(), setup.receiver(), movie)
+    pub fn of_datagrams(setup: &DatagramSetup, port: u16, files: &Files) -> Result<Self, Failure> {
+        Self::new(ReceiverSocket::of_datagrams(setup, port), setup.common.name(), setup.receiver(), files)
     }
 
     /// The same of a stream flow.
     ///
     /// # Errors
     /// As [`of_datagrams`](Self::of_datagrams).
-    pub fn of_stream(setup: &StreamSetup, port: u16, movie: &Path) -> Result<Self, Failure> {
-        Self::new(ReceiverSocket::of_stream(port), setup.common.name(), setup.receiver(), movie)
+    pub fn of_stream(setup: &StreamSetup, port: u16, files: &Files) -> Result<Self, Failure> {
+        Self::new(ReceiverSocket::of_stream(port), setup.common.name(), setup.receiver(), files)
     }
 
     fn new(
         socket: Result<ReceiverSocket, OpenError>,
         flow: &str,
         session: ReceiverSession,
-        movie: &Path,
+        files: &Files,
     ) -> Result<Self, Failure> {
         let socket = socket.map_err(|error| cannot_listen(flow, error))?;
-        Ok(Self { receiving: MovieReceiving::new(session, create(movie)?), socket })
+        let receiving = MovieReceiving::new(session, create(&files.movie)?);
+        let receiving = match &files.sound {
+            Some(sound) => receiving.with_sound(create(sound)?),
+            None => receiving,
+        };
+        Ok(Self { receiving, socket })
     }
 
     /// Receives until the stream ends, or until `end` is raised and nothing is left.

@@ -1,0 +1,179 @@
+"""The sound of a user's file, sent as it is beside its video: what ffmpeg takes out of a container without decoding.
+
+It becomes an elementary stream whose packets say how long they are: MPEG audio, or AAC in ADTS frames (ISO/IEC 14496-3,
+1.A.2), for which ffmpeg makes the header of each packet from what the container says once for all. Such a stream has no
+time stamps. So the time of its first packet is kept beside it, and a file whose sound does not go on without a gap from
+there is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from framewire import content_store
+from framewire.errors import InputError, MachineError
+from framewire.files import sha256
+from framewire.movie import cache, ffmpeg
+from framewire.movie.picture import Progress
+
+__all__ = ["CARRIED", "Sound", "Track", "check", "sound_of", "tracks_of"]
+
+CARRIED = {"aac": ("adts", ".aac"), "mp2": ("mp2", ".mp2"), "mp3": ("mp3", ".mp3")}
+"""By ffmpeg's name of a codec the format in which its packets are written, and how such files end."""
+
+_WITHOUT_TAGS = ["-write_xing", "0", "-id3v2_version", "0"]
+
+UNEVEN = Fraction(1, 2)
+"""Of a packet's time: by more than that a packet may not be away from its place. Containers round to milliseconds."""
+
+
+@dataclass(frozen=True)
+class Track:
+    """A track of sound, as its container describes it."""
+
+    codec: str
+    """ffmpeg's name."""
+    sample_rate: int
+    channels: int
+    language: str | None
+
+    def __str__(self) -> str:
+        language = f" ({self.language})" if self.language else ""
+        return f"{self.codec}, {self.sample_rate} Hz, {self.channels} channel{'s' * (self.channels != 1)}{language}"
+
+
+@dataclass(frozen=True)
+class Sound:
+    """Sound that is ready to be sent."""
+
+    path: Path
+    """An elementary stream."""
+    start_ns: int
+    """When its first packet begins to play, from the first picture shown."""
+
+
+@dataclass(frozen=True)
+class _Packet:
+    at: Fraction
+    duration: Fraction
+
+
+def tracks_of(path: Path) -> list[Track]:
+    """The tracks of sound of a file that was probed before."""
+    return [
+        Track(
+            str(stream.get("codec_name", "unknown")),
+            int(stream.get("sample_rate") or 0),
+            int(stream.get("channels") or 0),
+            (stream.get("tags") or {}).get("language"),
+        )
+        for stream in _ffprobe(path, "a", "stream=codec_name,sample_rate,channels:stream_tags=language")["streams"]
+    ]
+
+
+def check(path: Path) -> Track:
+    """The track of a file that is sent: its first one.
+
+    Raises InputError for a file without sound, and for a codec that is not carried.
+    """
+    tracks = tracks_of(path)
+    if not tracks:
+        raise InputError(f"{path}: it has no sound; without movie.sound its video is sent alone")
+    if tracks[0].codec not in CARRIED:
+        raise InputError(
+            f"{path}: its sound is {tracks[0].codec}, and flows carry AAC and MPEG audio of layers II and III; without "
+            "movie.sound its video is sent alone"
+        )
+    return tracks[0]
+
+
+def sound_of(path: Path, cache_dir: Path | None = None, progress: Progress | None = None) -> Sound:
+    """The first track of sound of a file as an elementary stream, kept in the cache.
+
+    Raises InputError for a file without sound, a codec that is not carried, and time stamps that leave gaps or go back.
+    """
+    muxer, suffix = CARRIED[check(path).codec]
+    if progress is not None:
+        progress(f"taking the sound out of {path.name}", 0.0)
+    start = _begin_of_even(path) - _first_picture(path)
+    recipe = {"ffmpeg": ffmpeg.version_of("ffmpeg"), "sha256": sha256(path), "sound": muxer}
+    store = cache.store(cache_dir)
+
+    def take_out(scratch: Path) -> Path:
+        out = scratch / f"sound{suffix}"
+        tags = _WITHOUT_TAGS if muxer == "mp3" else []
+        chosen = ["-map", "0:a:0", "-c", "copy", "-fflags", "+bitexact", "-map_metadata", "-1", *tags]
+        ffmpeg.run(["-i", f"file:{path}", *chosen, "-f", muxer, str(out)], lambda _frame: None)
+        return out
+
+    name = f"{path.stem}-sound-{content_store.key(recipe)}{suffix}"
+    try:
+        kept = store.keep(name, content_store.existing, take_out)
+    except OSError as error:
+        raise MachineError(f"{store.directory}: the sound cannot be kept here: {error.strerror or error}") from error
+    return Sound(kept, round(start * 1_000_000_000))
+
+
+def _begin_of_even(path: Path) -> Fraction:
+    """When the sound begins, of which each packet plays where the one before it ends."""
+    packets = _packets_of(path)
+    first = next(packets, None)
+    if first is None:
+        raise InputError(f"{path}: its track of sound is empty")
+    before = first
+    for packet in packets:
+        away = packet.at - (before.at + before.duration)
+        if abs(away) > UNEVEN * before.duration:
+            what = f"a gap of {float(away):.3f} s" if away > 0 else f"a step of {float(-away):.3f} s back"
+            raise InputError(
+                f"{path}: the time stamps of its sound have {what} at {float(packet.at):.2f} s, and what is sent has "
+                "none; without movie.sound its video is sent alone"
+            )
+        before = packet
+    return first.at
+
+
+def _packets_of(path: Path) -> Iterator[_Packet]:
+    """The packets of the first track, one by one: a long file has millions."""
+    unit = Fraction(_ffprobe(path, "a:0", "stream=time_base")["streams"][0]["time_base"])
+    command = ["ffprobe", "-v", "error", "-select_streams", "a:0", "-show_entries", "packet=pts,duration", "-of"]
+    command += ["csv=p=0", f"file:{path}"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdout is not None
+        try:
+            for line in filter(str.strip, process.stdout):
+                yield _packet(path, line, unit)
+        except BaseException:
+            process.kill()
+            raise
+    ffmpeg.refuse_crash("ffprobe", process.returncode)
+
+
+def _packet(path: Path, line: str, unit: Fraction) -> _Packet:
+    """A packet as ffprobe writes it: its time and its duration, and perhaps that there is something beside it."""
+    at, duration, *_ = [*line.strip().split(","), ""]
+    if not duration.isdecimal() or not at.removeprefix("-").isdecimal():
+        raise InputError(f"{path}: packets of its sound have no time stamps or durations; they are needed")
+    return _Packet(int(at) * unit, int(duration) * unit)
+
+
+def _first_picture(path: Path) -> Fraction:
+    """When the first picture is shown."""
+    stream = _ffprobe(path, "V:0", "stream=start_pts,time_base")["streams"][0]
+    return Fraction(int(stream.get("start_pts") or 0)) * Fraction(stream["time_base"])
+
+
+def _ffprobe(path: Path, streams: str, entries: str) -> dict[str, Any]:
+    command = ["ffprobe", "-v", "error", "-select_streams", streams, "-show_entries", entries, "-of", "json"]
+    result = subprocess.run([*command, f"file:{path}"], capture_output=True, text=True, check=False)
+    ffmpeg.refuse_crash("ffprobe", result.returncode)
+    if result.returncode != 0:
+        raise InputError(f"{path}: ffmpeg cannot read its sound: {(result.stderr.strip().splitlines() or ['?'])[-1]}")
+    told: dict[str, Any] = json.loads(result.stdout)
+    return told

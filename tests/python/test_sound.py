@@ -1,0 +1,180 @@
+"""The sound of a file beside its video: what comes of it, packet by packet, and what is said of it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from test_emulated import capable
+
+import framewire
+from framewire import InputError, report
+from framewire.movie.probe import probe
+
+SECONDS = 4
+ENCODERS = {
+    "aac": ("mp4", "-c:v libx264 -bf 2 -g 25 -c:a aac -b:a 96k", "48000"),
+    "mp2": ("mkv", "-c:v mpeg2video -bf 2 -b:v 1500k -c:a mp2 -b:a 128k", "44100"),
+    "mp3": ("mkv", "-c:v libx265 -x265-params log-level=none -c:a libmp3lame -b:a 64k", "22050"),
+}
+"""By codec the container, how video and sound are encoded, and the sample rate."""
+
+WIRED = '[network]\nkind = "wired"\n[network.wire]\nrate = "8 Mbit/s"\ndelay = "5 ms"\n'
+LOSSY = f'{WIRED}loss = "3 %"\n'
+NARROW = WIRED.replace("8 Mbit/s", "500 kbit/s").replace('"wired"\n', '"wired"\nbottleneck = "local-device"\n')
+
+
+def encode(path: Path, options: str, rate: str = "48000", *, sound: str = "") -> Path:
+    picture = ["-f", "lavfi", "-i", f"testsrc2=s=320x192:r=25:d={SECONDS}"]
+    heard = ["-f", "lavfi", "-i", sound or f"sine=frequency=440:sample_rate={rate}:duration={SECONDS}"]
+    subprocess.run(["ffmpeg", "-v", "error", *picture, *heard, *options.split(), path], check=True)
+    return path
+
+
+@pytest.fixture(scope="module")
+def films(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A film with sound of each codec."""
+    place = tmp_path_factory.mktemp("films")
+    return {
+        codec: encode(place / f"film-{codec}.{container}", options, rate)
+        for codec, (container, options, rate) in ENCODERS.items()
+    }
+
+
+def packets(path: Path) -> list[str]:
+    """Digests of the packets of sound of a file, as FFmpeg finds them, in the form that a stream of its own has."""
+    muxer = {".aac": "adts", ".mp4": "adts", ".mp2": "mp2", ".mp3": "mp3"}.get(path.suffix)
+    if path.suffix == ".mp4":  # a container has the header of all packets once
+        stream = path.with_suffix(".own.aac")
+        subprocess.run(["ffmpeg", "-v", "error", "-y", "-i", path, "-map", "0:a", "-c", "copy", "-f", muxer, stream],
+                       check=True)  # fmt: skip
+        return packets(stream)
+    command = ["ffmpeg", "-v", "error", "-i", path, "-map", "0:a", "-c", "copy", "-f", "framemd5", "-"]
+    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    return [line.split(",")[5].strip() for line in lines if not line.startswith("#")]
+
+
+def text(film: Path, network: str, *transports: str) -> str:
+    flows = "".join(f'[[flow]]\ntransport = "{transport}"\n' for transport in transports)
+    return f'name = "test"\n[movie]\nsource = "{film}"\nsound = true\n{network}{flows}'
+
+
+def check(film: Path, run: framewire.Run, *, complete: bool) -> None:
+    """What FFmpeg finds in the sound as received are the packets that the ledger calls whole."""
+    original = packets(film)
+    for flow in run.summary["flow"]:
+        rows = run.sound.filter(flow=flow)
+        assert rows["frame"].to_list() == list(range(rows.height))
+        assert 0 <= len(original) - rows.height <= 3, "all but what begins after the last picture"
+        (received,) = (run.directory / "received").glob(f"{flow}.[am][ap][c23]")
+        whole = [digest for digest, came in zip(original, rows["complete"], strict=False) if came]
+        assert packets(received) == whole
+        assert (len(whole) == rows.height) == complete, flow
+        assert run.results.frames.filter(flow=flow).height == 25 * SECONDS
+
+
+@pytest.mark.parametrize("codec", ENCODERS)
+def test_sound_comes_packet_for_packet(codec: str, films: dict[str, Path], tmp_path: Path) -> None:
+    scenario = text(films[codec], WIRED, "ts", "ts+rtp", "ts+tcp", "ts+dependency", "ts+tcp+dependency")
+    run = framewire.run(scenario, out=tmp_path / "run", world="simulated")
+    check(films[codec], run, complete=True)
+    assert run.summary["sound_lost"].to_list() == [0] * 5
+    assert run.results.meta["sound"]["sample_rate"] == int(ENCODERS[codec][2])
+
+
+@pytest.mark.parametrize("codec", ENCODERS)
+def test_what_is_lost_of_it_is_known(codec: str, films: dict[str, Path], tmp_path: Path) -> None:
+    run = framewire.run(text(films[codec], LOSSY, "ts", "ts+rtp"), out=tmp_path / "run", world="simulated")
+    check(films[codec], run, complete=False)
+    lost = run.sound.filter(fate="lost")
+    assert set(lost["root_cause_place"]) == {"link"}
+    assert sum(run.summary["sound_lost"]) == lost.height
+
+
+def test_frames_are_given_up_and_sound_is_not(films: dict[str, Path], tmp_path: Path) -> None:
+    scenario = text(films["mp2"], NARROW, "ts+dependency", "ts+tcp+dependency")
+    run = framewire.run(scenario, out=tmp_path / "run", world="simulated")
+    check(films["mp2"], run, complete=True)
+    assert all(lost > 0 for lost in run.summary["lost"])
+    datagrams = run.results.packets.filter(flow="ts+dependency", direction="forward")
+    assert datagrams["sequence"].null_count() == 0
+    assert datagrams["frame"].null_count() > run.sound.filter(flow="ts+dependency").height / 2, (
+        "of sound there is no frame"
+    )
+
+
+@pytest.mark.real_time
+@pytest.mark.skipif(capable() is not None, reason=f"no emulated world here: {capable()}")
+@pytest.mark.parametrize("codec", ENCODERS)
+def test_it_does_so_over_the_kernels_sockets(codec: str, films: dict[str, Path], tmp_path: Path) -> None:
+    run = framewire.run(text(films[codec], WIRED, "ts", "ts+rtp", "ts+tcp+dependency"), out=tmp_path / "run")
+    check(films[codec], run, complete=True)
+
+
+def test_the_report_says_what_was_lost_and_how_far_sound_and_picture_are_apart(
+    films: dict[str, Path], tmp_path: Path
+) -> None:
+    run = framewire.run(text(films["mp2"], NARROW, "ts", "ts+tcp+dependency"), out=tmp_path / "run", world="simulated")
+    page = report.build(run.directory).read_text(encoding="utf-8")
+    assert all(words in page for words in ("Sound and picture apart", "Latency of sound", "sound lost", "sound waits"))
+    silent = f'[movie]\nsource = "{films["mp2"]}"\n{WIRED}[[flow]]\ntransport = "ts"\n'
+    run = framewire.run(silent, out=tmp_path / "silent", world="simulated")
+    assert "ound and picture apart" not in report.build(run.directory).read_text(encoding="utf-8")
+    assert run.sound.is_empty()
+    assert run.summary["sound_lost"].to_list() == [None]
+
+
+def test_a_campaign_counts_sound_apart(films: dict[str, Path], tmp_path: Path) -> None:
+    (tmp_path / "sound.toml").write_text(
+        f'repeats = 2\nscenario.movie = {{ source = "{films["aac"]}", sound = true }}\n'
+        'scenario.network = { kind = "wired", wire = { rate = "8 Mbit/s" } }\nscenario.flow = [{ transport = "ts" }]\n'
+        '[axes]\nnetwork.wire.loss = ["0 %", "5 %"]\n'
+    )
+    results = framewire.campaign(tmp_path / "sound.toml", out=tmp_path / "out")
+    frames, sound = results.frames.collect(), results.sound.collect()
+    assert frames.height == 4 * 25 * SECONDS
+    assert set(sound["type"]) == {"A"}
+    assert 0 < sound.filter(fate="lost").height == results.summary["sound_lost"].sum()
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ('[movie]\nsound = true\n[[flow]]\ntransport = "ts"', "the lab's own movie has no sound"),
+        ('[movie]\nsource = "{film}"\nsound = true\n[[flow]]\ntransport = "udp"', "udp (udp) does not"),
+        ('[movie]\nsource = "{film}"\nsound = 1\n[[flow]]\ntransport = "ts"', "movie.sound"),
+    ],
+)
+def test_what_carries_none_is_refused_by_name(more: str, told: str, films: dict[str, Path]) -> None:
+    with pytest.raises(InputError, match="movie.sound") as caught:
+        framewire.load(more.replace("{film}", str(films["aac"])))
+    assert told in str(caught.value)
+
+
+def test_sound_that_cannot_be_sent_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    video = "-c:v mpeg2video -b:v 1M"
+    gap = "sine=d=1,asetpts=PTS+gte(T\\,0.5)*0.5/TB"
+    made = {
+        "it has no sound": encode(tmp_path / "silent.mkv", f"{video} -an"),
+        "its sound is opus": encode(tmp_path / "opus.mkv", f"{video} -c:a libopus"),
+        "a gap of 0.5": encode(tmp_path / "gap.mkv", f"{video} -c:a mp2", sound=gap),
+    }
+    for told, film in made.items():
+        with pytest.raises(InputError, match="without movie.sound its video is sent alone") as caught:
+            framewire.run(text(film, WIRED, "ts"), out=tmp_path / "run", world="simulated")
+        assert told in str(caught.value)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_probe_shows_the_tracks_of_sound(films: dict[str, Path]) -> None:
+    for codec, film in films.items():
+        probed = probe(film)
+        rate = ENCODERS[codec][2]
+        assert probed.tracks is not None
+        assert [(one.codec, one.sample_rate, one.channels) for one in probed.tracks] == [(codec, int(rate), 1)]
+        assert f"with sound: {codec}, {rate} Hz, 1 channel" in str(probed.tables().renderables[0])
+        document = probed.as_json(with_frames=False)
+        assert document["sound"] is True
+        assert json.loads(json.dumps(document["tracks"]))[0]["codec"] == codec
