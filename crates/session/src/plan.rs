@@ -126,6 +126,12 @@ impl SendingPlan {
         Bitrate::from_bps(u64::try_from(bits / time.as_nanos().max(1)).unwrap_or(u64::MAX))
     }
 
+    /// The most that a frame is decoded later than it is shown, each counted from the first one.
+    pub(crate) fn longest_reordering(&self) -> Duration {
+        let frames = self.movie.index.frames.iter();
+        frames.map(|frame| frame.decode_time.saturating_sub(frame.display_time)).max().unwrap_or_default()
+    }
+
     /// The frame as a sending half takes it.
     ///
     /// # Panics

@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use framewire_media::{FrameRate, Movie};
 use framewire_scenario::Scenario;
-use framewire_session::{FlowSetup, SendingPlan};
-use framewire_units::Timestamp;
+use framewire_session::{FlowSetup, SenderSocket, SendingPlan};
+use framewire_transport::socket::{SocketError, StreamSocket};
+use framewire_units::{DataSize, Timestamp};
+use framewire_wire::mpeg_ts::Demultiplexer;
 
 const MOVIES: [&str; 2] = ["h264_640x360p24_open_gop_recovery_point.h264", "hevc_640x360p24_open_gop_cra_rasl.h265"];
 
@@ -78,5 +80,45 @@ fn receivers_of_streams_find_their_frames() {
             assert!(received == expected, "{name}: {} frames of {}", received.len(), expected.len());
             assert!(without == (sent.len() < movie.index.frames.len()), "{name}: nothing was left out");
         }
+    }
+}
+
+/// Takes everything.
+#[derive(Default)]
+struct Stream(Vec<u8>);
+
+impl StreamSocket for Stream {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize, SocketError> {
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn unsent(&mut self) -> Result<DataSize, SocketError> {
+        Ok(DataSize::ZERO)
+    }
+
+    fn finish(&mut self) -> Result<(), SocketError> {
+        Ok(())
+    }
+}
+
+/// ISO/IEC 13818-1, 2.4.3.7: with B frames the others are presented later, so that these are not before their decoding. No later
+/// than needed: some frame is presented when it is decoded.
+#[test]
+fn frames_of_a_transport_stream_are_presented_no_sooner_than_decoded() {
+    for name in MOVIES {
+        let Some(movie) = movie(name) else { return };
+        let FlowSetup::Stream(setup) = setup("ts+tcp", &movie) else { panic!("ts+tcp sends a stream") };
+        let mut stream = Stream::default();
+        setup.sender().drive(Timestamp::MAX, SenderSocket::Stream(&mut stream)).expect("it takes everything");
+        let mut demultiplexer = Demultiplexer::new(None, DataSize::from_bytes(4 << 20));
+        demultiplexer.handle_bytes(Timestamp::ZERO, &stream.0);
+        demultiplexer.finish(Timestamp::ZERO);
+        let units: Vec<_> = std::iter::from_fn(|| demultiplexer.poll_unit()).collect();
+        assert_eq!(units.len(), movie.index.frames.len(), "{name}");
+        let later = units.iter().map(|unit| unit.presentation.unwrap() as i64 - unit.decode.unwrap() as i64);
+        // Times of 24 frames per second are no whole ticks.
+        assert!(matches!(later.clone().min(), Some(0 | 1)), "{name}");
+        assert!(later.max() > Some(3_000), "{name}: it has B frames");
     }
 }

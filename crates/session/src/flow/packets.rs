@@ -62,6 +62,7 @@ impl MoviePackets {
                     None => mpeg_ts::Packetizer::continuous(program.clone()),
                 };
                 let packetizer = packetizer.map_err(|error| common.refuse(error))?;
+                let packetizer = packetizer.with_reordering(movie.plan.longest_reordering());
                 Ok(Some(Self::TransportStream { packetizer, program, origin }))
             }
         }

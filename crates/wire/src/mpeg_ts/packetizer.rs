@@ -48,6 +48,8 @@ pub struct Packetizer {
     multiplexer: Multiplexer,
     datagram: usize,
     rtp: Option<(StreamOrigin, u64)>,
+    /// By how much everything is presented later than given, in ticks of 90 kHz.
+    reordering: u64,
     decodes: Unwrapper,
     references: Unwrapper,
     packets: Vec<u8>,
@@ -81,7 +83,23 @@ impl Packetizer {
             Layout::Datagrams(packets) => usize::from(packets) * PACKET_LENGTH,
         };
         let (decodes, references) = (Unwrapper::of_rtp(), Unwrapper::of_references());
-        Ok(Self { multiplexer: Multiplexer::new(settings)?, datagram, rtp, decodes, references, packets: Vec::new() })
+        Ok(Self {
+            multiplexer: Multiplexer::new(settings)?,
+            datagram,
+            rtp,
+            reordering: 0,
+            decodes,
+            references,
+            packets: Vec::new(),
+        })
+    }
+
+    /// The same that presents everything this much later than given, which has to be the most that a frame is decoded later
+    /// than that: a presentation time is never before a decoding time (2.4.3.7).
+    #[must_use]
+    pub fn with_reordering(self, longest: Duration) -> Self {
+        let ticks = (longest.as_nanos() * u128::from(TIMESTAMP_CLOCK)).div_ceil(1_000_000_000);
+        Self { reordering: u64::try_from(ticks).unwrap_or(u64::MAX), ..self }
     }
 
     /// The datagrams of a frame. One allocation holds all of them.
@@ -136,7 +154,7 @@ impl Packetizer {
         // A frame is presented up to half a turn later than it is decoded.
         let later = frame.presentation.wrapping_sub(frame.decode) as i32;
         let duration = frame.duration.as_nanos() * u128::from(TIMESTAMP_CLOCK) / 1_000_000_000;
-        let presentation = decode.wrapping_add_signed(later.into());
+        let presentation = decode.wrapping_add_signed(later.into()).wrapping_add(self.reordering);
         let unit = Unit {
             track: frame.track,
             bytes: frame.bytes,
