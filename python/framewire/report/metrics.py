@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import polars as pl
 
@@ -173,7 +174,7 @@ def longest_pause_s(run: ReportRun, flow: Flow) -> float | None:
     return max((one.until_s - one.from_s for one in pauses(run.offered_ledger(flow), player)), default=0.0)
 
 
-def as_decoded(run: ReportRun, flow: Flow) -> dict[str, float | None]:
+def as_decoded(run: ReportRun, flow: Flow) -> dict[str, Any]:
     """What `framewire score` found."""
     if not {"flow", "as_decoded", "psnr_db", "ssim"} <= {*run.as_decoded.columns}:
         return {}
