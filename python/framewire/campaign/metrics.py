@@ -30,6 +30,7 @@ COLUMNS = (
     *("transmissions_mean", *_TRANSMISSIONS),
     *(f"sniffed_{share}" for share in _TRANSMISSIONS),
     *("sniffed_unique", "sniffed_total"),
+    *("sound_shown", "sound_late", "sound_lost", "sound_not_offered", "sound_wait_max_ms"),
 )
 """Columns of the summary that are numbers."""
 
@@ -65,7 +66,7 @@ def check(name: object) -> None:
         raise InputError(f"metrics: {name!r} is not a metric; {hint}allowed are {', '.join(known)}")
 
 
-_MORE = ("shown", "offered", "frame_throughput", "packet_throughput", "level_mean")
+_MORE = ("shown", "offered", "frame_throughput", "packet_throughput", "level_mean", "sound_shown")
 _LESS = (
     *(
         "late",
@@ -81,6 +82,7 @@ _LESS = (
         "useless",
     ),
     *("packets_lost", "packet_loss", "retransmissions", "timeouts", "srtt", "level_switches"),
+    *("sound_late", "sound_lost", "sound_not_offered", "sound_wait"),
 )
 
 
