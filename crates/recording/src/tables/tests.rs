@@ -211,7 +211,7 @@ fn files_carry_the_format_version_and_are_compressed_with_zstd() {
     let reader = written(&super::flows(), vec![SampleRow::all(&log).collect()]);
     let metadata = reader.metadata();
     let pairs = metadata.file_metadata().key_value_metadata().unwrap();
-    assert!(pairs.iter().any(|pair| pair.key == FORMAT_KEY && pair.value.as_deref() == Some("5")));
+    assert!(pairs.iter().any(|pair| pair.key == FORMAT_KEY && pair.value.as_deref() == Some("6")));
     assert!(matches!(metadata.row_group(0).column(0).compression(), Compression::ZSTD(_)));
 }
 

@@ -3,3 +3,4 @@
 mod delays;
 mod faults;
 mod properties;
+mod sound;
