@@ -49,6 +49,7 @@ targets! {
     wire_nal_round_trip
     wire_round_trip
     wire_rtcp
+    wire_rtsp
     wire_tfrc
     wire_vtp
 }

@@ -1,4 +1,4 @@
-//! Packet formats as pure parse and emit: RTP, its payload formats of video and their descriptions, RTCP, RFC 4571, MPEG
+//! Packet formats as pure parse and emit: RTP, its payload formats of video and their descriptions, RTCP, RTSP, RFC 4571, MPEG
 //! transport streams, TFRC, VTP.
 //!
 //! Nothing here owns a socket or a clock: a [`rtp_payload::Packetizer`] turns the bytes of one access unit into
@@ -10,6 +10,7 @@ pub mod rfc4571;
 pub mod rtcp;
 pub mod rtp;
 pub mod rtp_payload;
+pub mod rtsp;
 pub mod sdp;
 mod start_code;
 pub mod tfrc;

@@ -8,6 +8,7 @@ mod nal_properties;
 mod outages;
 mod properties;
 mod rtcp_peers;
+mod rtsp_peers;
 mod streams;
 mod support;
 mod thesis_rule;

@@ -26,7 +26,7 @@ const RULES: [PacketRule; 2] = [PacketRule::Full, PacketRule::Slices];
 const ORIGIN: StreamOrigin = StreamOrigin { ssrc: 0xFEED_BEEF, initial_sequence: 65_000 };
 
 /// Access units as datagrams, 24 a second. Peers do not look at the order of the time stamps.
-fn datagrams(codec: Codec, units: &[Vec<&[u8]>], rule: PacketRule) -> Vec<Vec<u8>> {
+pub(crate) fn datagrams(codec: Codec, units: &[Vec<&[u8]>], rule: PacketRule) -> Vec<Vec<u8>> {
     let mut packetizer = Packetizer::new(codec.format(), rule, DataSize::from_bytes(1_500), ORIGIN).unwrap();
     let mut packets = Vec::new();
     for (number, unit) in units.iter().enumerate() {
@@ -37,7 +37,7 @@ fn datagrams(codec: Codec, units: &[Vec<&[u8]>], rule: PacketRule) -> Vec<Vec<u8
 }
 
 /// NAL units of a stream that a program wrote, behind start codes of one length.
-fn units_of(path: &Path) -> Vec<u8> {
+pub(crate) fn units_of(path: &Path) -> Vec<u8> {
     with_start_codes(&split(&std::fs::read(path).unwrap()))
 }
 

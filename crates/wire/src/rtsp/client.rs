@@ -1,0 +1,370 @@
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use framewire_units::{Duration, RandomStream, Timestamp};
+
+use super::digest::{Account, Challenge};
+use super::message::{Request, Response, Status};
+use super::reader::{Item, Reader, RtspError};
+use super::server::SESSION_TIMEOUT;
+use super::transport::{Carriage, Transport};
+
+/// A sign of life goes after this share of the server's timeout.
+const KEEP_ALIVE_PART: u32 = 2;
+
+/// The shortest time between two of them, whatever a server says.
+const SHORTEST_KEEP_ALIVE: Duration = Duration::from_secs(1);
+
+/// How a client wants the packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Want {
+    /// Between the messages, on channel 0, and reports on channel 1.
+    Interleaved,
+    /// Between the messages, without a channel for reports.
+    InterleavedWithoutReports,
+    /// As datagrams, to these ports of its own of RTP and RTCP.
+    Udp(u16, u16),
+}
+
+/// What a client asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientSettings {
+    /// The stream: `rtsp://host:port/path`, without a name and password.
+    pub url: String,
+    /// How it wants the packets.
+    pub want: Want,
+    /// Who it is, where it is asked.
+    pub account: Option<Account>,
+}
+
+/// What a client learns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClientEvent {
+    /// The description of the stream.
+    Described(String),
+    /// The server sends, in this way: its channels or ports are those.
+    Playing(Transport),
+    /// A packet of RTP came between the messages.
+    Rtp(Bytes),
+    /// A packet of RTCP did.
+    Rtcp(Bytes),
+    /// It ended, because of this; nothing where it was asked to.
+    Ended(Option<String>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Options,
+    Describe,
+    SetUp,
+    Play,
+    Playing,
+    TearDown,
+    Over,
+}
+
+/// A client that plays one stream over a connection: OPTIONS, DESCRIBE, SETUP of the first stream of video, PLAY, signs of life
+/// and TEARDOWN (RFC 2326, sections 10 and 14; appendix A.1).
+///
+/// Contract: send what [`poll_transmit`](Self::poll_transmit) gives, hand in what comes with [`handle_bytes`](Self::handle_bytes),
+/// and drain [`poll_event`](Self::poll_event). When [`next_timeout`](Self::next_timeout) has come, call
+/// [`handle_timeout`](Self::handle_timeout). [`stop`](Self::stop) ends it. When it [is over](Self::is_over), the connection is to be
+/// closed.
+#[derive(Debug)]
+pub struct Client {
+    settings: ClientSettings,
+    random: RandomStream,
+    reader: Reader,
+    step: Step,
+    sequence: u32,
+    session: Option<String>,
+    timeout: Duration,
+    challenge: Option<Challenge>,
+    answered: u32,
+    /// The URL of the whole, and of its stream.
+    base: String,
+    track: String,
+    transport: Option<Transport>,
+    last_sent: Timestamp,
+    transmit: VecDeque<Vec<u8>>,
+    events: VecDeque<ClientEvent>,
+}
+
+impl Client {
+    /// A client whose connection is open now.
+    pub fn new(settings: ClientSettings, now: Timestamp, random: RandomStream) -> Self {
+        let base = settings.url.clone();
+        let mut client = Self {
+            settings,
+            random,
+            reader: Reader::default(),
+            step: Step::Options,
+            sequence: 0,
+            session: None,
+            timeout: SESSION_TIMEOUT,
+            challenge: None,
+            answered: 0,
+            track: base.clone(),
+            base,
+            transport: None,
+            last_sent: now,
+            transmit: VecDeque::new(),
+            events: VecDeque::new(),
+        };
+        client.ask(now);
+        client
+    }
+
+    /// Takes the next bytes of the connection.
+    ///
+    /// # Errors
+    /// When they are no RTSP: it is over then.
+    pub fn handle_bytes(&mut self, now: Timestamp, bytes: &[u8]) -> Result<(), RtspError> {
+        self.reader.feed(bytes);
+        while self.step != Step::Over {
+            match self.reader.poll() {
+                Ok(None) => return Ok(()),
+                Ok(Some(Item::Response(response))) => self.handle_response(now, &response),
+                Ok(Some(Item::Interleaved { channel, packet })) => self.handle_packet(channel, packet),
+                Ok(Some(Item::Request(request))) => self.refuse(&request),
+                Err(error) => {
+                    self.end(Some(error.to_string()));
+                    return Err(error);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The server closed the connection.
+    pub fn handle_close(&mut self) {
+        self.end((self.step != Step::TearDown).then(|| "the server closed the connection".to_owned()));
+    }
+
+    /// Ends the session.
+    pub fn stop(&mut self, now: Timestamp) {
+        match self.step {
+            Step::Over | Step::TearDown => {}
+            _ if self.session.is_none() => self.end(None),
+            _ => {
+                self.step = Step::TearDown;
+                self.ask(now);
+            }
+        }
+    }
+
+    /// Gives the server a sign of life.
+    pub fn handle_timeout(&mut self, now: Timestamp) {
+        if self.next_timeout().is_some_and(|at| at <= now) {
+            let base = self.base.clone();
+            self.send(now, "GET_PARAMETER", &base, |request| request);
+        }
+    }
+
+    /// When a sign of life is due.
+    pub fn next_timeout(&self) -> Option<Timestamp> {
+        let interval = (self.timeout / KEEP_ALIVE_PART).max(SHORTEST_KEEP_ALIVE);
+        (self.step == Step::Playing).then_some(self.last_sent + interval)
+    }
+
+    /// The next message that is to be sent.
+    pub fn poll_transmit(&mut self) -> Option<Vec<u8>> {
+        self.transmit.pop_front()
+    }
+
+    /// What it learnt.
+    pub fn poll_event(&mut self) -> Option<ClientEvent> {
+        self.events.pop_front()
+    }
+
+    /// True when nothing more is said.
+    pub fn is_over(&self) -> bool {
+        self.step == Step::Over
+    }
+
+    /// Asks for the next step.
+    fn ask(&mut self, now: Timestamp) {
+        let (base, track) = (self.base.clone(), self.track.clone());
+        match self.step {
+            Step::Options => self.send(now, "OPTIONS", &base, |request| request),
+            Step::Describe => self.send(now, "DESCRIBE", &base, |request| request.with("Accept", "application/sdp")),
+            Step::SetUp => {
+                let carriage = match self.settings.want {
+                    Want::Interleaved => Carriage::Interleaved { channels: Some((0, Some(1))) },
+                    Want::InterleavedWithoutReports => Carriage::Interleaved { channels: Some((0, None)) },
+                    Want::Udp(rtp, rtcp) => Carriage::Udp { client: Some((rtp, Some(rtcp))), server: None },
+                };
+                let transport = Transport { carriage, ssrc: None }.to_string();
+                self.send(now, "SETUP", &track, |request| request.with("Transport", transport));
+            }
+            Step::Play => self.send(now, "PLAY", &base, |request| request.with("Range", "npt=0-")),
+            Step::TearDown => self.send(now, "TEARDOWN", &base, |request| request),
+            Step::Playing | Step::Over => {}
+        }
+    }
+
+    fn send(&mut self, now: Timestamp, method: &str, uri: &str, more: impl FnOnce(Request) -> Request) {
+        self.sequence += 1;
+        self.last_sent = now;
+        let mut request = Request::new(method, uri).with("CSeq", self.sequence.to_string());
+        if let (Some(challenge), Some(account)) = (&self.challenge, &self.settings.account) {
+            self.answered += 1;
+            let client_nonce = format!("{:016x}", self.random.next_u64());
+            let answer = challenge.answer(account, method, uri, self.answered, &client_nonce);
+            request = request.with("Authorization", answer);
+        }
+        if let Some(session) = &self.session {
+            request = request.with("Session", session.clone());
+        }
+        self.transmit.push_back(more(request).emit());
+    }
+
+    fn handle_response(&mut self, now: Timestamp, response: &Response) {
+        // One request is under way at a time, but for signs of life, whose answers say nothing.
+        let is_latest = response.headers.get("CSeq").map(str::trim) == Some(self.sequence.to_string().as_str());
+        if !is_latest || self.step == Step::Playing {
+            return;
+        }
+        if response.status == Status::UNAUTHORIZED {
+            return self.authenticate(now, response);
+        }
+        if self.step == Step::TearDown {
+            return self.end(None);
+        }
+        // What OPTIONS says is not needed: some servers do not know it.
+        if response.status != Status::OK && self.step != Step::Options {
+            let Status(code) = response.status;
+            return self.end(Some(format!("the server answers {code} ({})", response.status.reason())));
+        }
+        let next = match self.step {
+            Step::Options => Ok(Step::Describe),
+            Step::Describe => self.take_description(response),
+            Step::SetUp => self.take_session(response),
+            Step::Play => self.begin(),
+            Step::Playing | Step::TearDown | Step::Over => return,
+        };
+        match next {
+            Ok(step) => {
+                self.step = step;
+                self.ask(now);
+            }
+            Err(reason) => self.end(Some(reason.to_owned())),
+        }
+    }
+
+    /// Answers the challenge, once; again where only the nonce was old.
+    fn authenticate(&mut self, now: Timestamp, response: &Response) {
+        let challenge = response.headers.all("WWW-Authenticate").find_map(Challenge::parse);
+        let was_asked = self.challenge.is_some();
+        match challenge {
+            None => self.end(Some("the server asks for authentication other than Digest with MD5".to_owned())),
+            Some(_) if self.settings.account.is_none() => {
+                self.end(Some("the server asks for a user and password".to_owned()))
+            }
+            Some(challenge) if was_asked && !challenge.stale => {
+                self.end(Some("the server does not accept the user and password".to_owned()));
+            }
+            Some(challenge) => {
+                (self.challenge, self.answered) = (Some(challenge), 0);
+                self.ask(now);
+            }
+        }
+    }
+
+    fn take_description(&mut self, response: &Response) -> Result<Step, &'static str> {
+        let text = String::from_utf8_lossy(&response.body).into_owned();
+        let base = response.headers.get("Content-Base").or(response.headers.get("Content-Location"));
+        let base = base.unwrap_or(&self.settings.url).to_owned();
+        let controls = Controls::of(&text).ok_or("the description has no video")?;
+        self.base =
+            controls.whole.filter(|control| *control != "*").map_or(base.clone(), |control| joined(&base, control));
+        self.track = controls.video.map_or(base.clone(), |control| joined(&base, control));
+        self.events.push_back(ClientEvent::Described(text.clone()));
+        Ok(Step::SetUp)
+    }
+
+    fn take_session(&mut self, response: &Response) -> Result<Step, &'static str> {
+        let mut session = response.headers.get("Session").ok_or("the server names no session")?.split(';');
+        self.session = session.next().map(|name| name.trim().to_owned());
+        let timeout = session.find_map(|part| part.trim().strip_prefix("timeout=")?.trim().parse().ok());
+        self.timeout = timeout.map_or(SESSION_TIMEOUT, Duration::from_secs);
+        let agreed = response.headers.get("Transport").map(Transport::parse_all).unwrap_or_default();
+        let is_wanted = |transport: &Transport| {
+            matches!(transport.carriage, Carriage::Udp { .. }) == matches!(self.settings.want, Want::Udp(..))
+        };
+        let transport = agreed.into_iter().find(is_wanted).ok_or("the server agrees to another transport")?;
+        self.transport = Some(transport);
+        Ok(Step::Play)
+    }
+
+    fn begin(&mut self) -> Result<Step, &'static str> {
+        let transport = self.transport.clone().ok_or("there is no transport")?;
+        self.events.push_back(ClientEvent::Playing(transport));
+        Ok(Step::Playing)
+    }
+
+    fn handle_packet(&mut self, channel: u8, packet: Bytes) {
+        let Some(Carriage::Interleaved { channels }) = self.transport.as_ref().map(|transport| transport.carriage)
+        else {
+            return;
+        };
+        match channels.unwrap_or((0, Some(1))) {
+            (rtp, _) if rtp == channel => self.events.push_back(ClientEvent::Rtp(packet)),
+            (_, Some(rtcp)) if rtcp == channel => self.events.push_back(ClientEvent::Rtcp(packet)),
+            _ => {}
+        }
+    }
+
+    /// Requests of the server: none is answered but that it is not known.
+    fn refuse(&mut self, request: &Request) {
+        let response = Response::new(Status::NOT_IMPLEMENTED);
+        let sequence = request.headers.get("CSeq").map(str::to_owned);
+        let response = sequence.into_iter().fold(response, |response, sequence| response.with("CSeq", sequence));
+        // One at a time: a server that asks faster than it reads gets no more answers.
+        if self.transmit.len() < 16 {
+            self.transmit.push_back(response.emit());
+        }
+    }
+
+    fn end(&mut self, reason: Option<String>) {
+        if self.step != Step::Over {
+            self.step = Step::Over;
+            self.events.push_back(ClientEvent::Ended(reason));
+        }
+    }
+}
+
+/// By which names a description says that it and its first stream of video are asked for (RFC 2326, appendix C.1.1).
+struct Controls<'a> {
+    whole: Option<&'a str>,
+    video: Option<&'a str>,
+}
+
+impl<'a> Controls<'a> {
+    /// `None` where there is no video.
+    fn of(description: &'a str) -> Option<Self> {
+        let (mut controls, mut media, mut has_video) = (Self { whole: None, video: None }, None, false);
+        for line in description.lines() {
+            if let Some(name) = line.strip_prefix("m=") {
+                media = Some(name.starts_with("video ") && !has_video);
+                has_video |= media == Some(true);
+            }
+            if let Some(control) = line.strip_prefix("a=control:").map(str::trim) {
+                match media {
+                    None => controls.whole = Some(control),
+                    Some(true) => controls.video = Some(control),
+                    Some(false) => {}
+                }
+            }
+        }
+        has_video.then_some(controls)
+    }
+}
+
+/// The URL that a control is, by the base of the description.
+fn joined(base: &str, control: &str) -> String {
+    if control.contains("://") {
+        return control.to_owned();
+    }
+    format!("{}/{}", base.trim_end_matches('/'), control.trim_start_matches('/'))
+}

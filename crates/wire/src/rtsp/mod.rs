@@ -1,0 +1,21 @@
+//! RTSP 1.0 (RFC 2326): its messages, packets of RTP between them, authentication, and both ends of a session of one stream.
+//!
+//! [`Reader`] takes a connection apart into [requests](Request), [responses](Response) and interleaved packets. [`Server`] is one
+//! connection of a client to a stream, [`Client`] one that plays a stream; both only say what is to be sent, and when. The
+//! packets themselves are written by who has them: between messages by [`put_interleaved`], or as datagrams.
+
+mod client;
+mod digest;
+mod message;
+mod reader;
+mod server;
+#[cfg(test)]
+mod tests;
+mod transport;
+
+pub use client::{Client, ClientEvent, ClientSettings, Want};
+pub use digest::{Account, Challenge};
+pub use message::{Headers, Request, Response, Status};
+pub use reader::{Item, MOST_BODY_BYTES, MOST_FIELDS, MOST_HEADER_BYTES, Reader, RtspError, put_interleaved};
+pub use server::{Delivery, SESSION_TIMEOUT, Server, ServerEvent, ServerSettings};
+pub use transport::{Carriage, Transport};

@@ -1,0 +1,206 @@
+//! Both ends of a session, told to each other without a network.
+
+use framewire_units::{Duration, Seed, Timestamp};
+
+use super::*;
+
+const DESCRIPTION: &str = "v=0\r\no=- 0 0 IN IP4 127.0.0.1\r\ns=framewire\r\nc=IN IP4 0.0.0.0\r\nt=0 0\r\n\
+                           m=video 5004 RTP/AVP 96\r\na=rtpmap:96 H264/90000\r\n";
+const URL: &str = "rtsp://127.0.0.1:8554/movie";
+
+fn account() -> Account {
+    Account { user: "user".to_owned(), password: "secret".to_owned() }
+}
+
+fn server(account: Option<Account>) -> Server {
+    let settings = ServerSettings {
+        path: "/movie".to_owned(),
+        description: DESCRIPTION.to_owned(),
+        ssrc: 0xC0FFEE,
+        first: (7, 90_000),
+        ports: Some((6_000, 6_001)),
+        account: account.map(|account| ("camera".to_owned(), account)),
+        timeout: SESSION_TIMEOUT,
+    };
+    Server::new(settings, Timestamp::ZERO, Seed(1).stream("server", &[]))
+}
+
+fn client(want: Want, account: Option<Account>) -> Client {
+    let settings = ClientSettings { url: URL.to_owned(), want, account };
+    Client::new(settings, Timestamp::ZERO, Seed(1).stream("client", &[]))
+}
+
+/// Hands over what both say until neither says more; the client's requests, in their order.
+fn talk(now: Timestamp, client: &mut Client, server: &mut Server) -> Vec<Request> {
+    let (mut requests, mut reader) = (Vec::new(), Reader::default());
+    loop {
+        let mut silent = true;
+        while let Some(message) = client.poll_transmit() {
+            reader.feed(&message);
+            let Some(Item::Request(request)) = reader.poll().unwrap() else { panic!("a request") };
+            requests.push(request);
+            server.handle_bytes(now, &message).unwrap();
+            silent = false;
+        }
+        while let Some(message) = server.poll_transmit() {
+            client.handle_bytes(now, &message).unwrap();
+            silent = false;
+        }
+        if silent {
+            return requests;
+        }
+    }
+}
+
+fn events(client: &mut Client) -> Vec<ClientEvent> {
+    std::iter::from_fn(|| client.poll_event()).collect()
+}
+
+/// What the server answers to the text of a request.
+fn answer(server: &mut Server, text: &str) -> Response {
+    server.handle_bytes(Timestamp::ZERO, text.as_bytes()).unwrap();
+    let mut reader = Reader::default();
+    reader.feed(&server.poll_transmit().expect("an answer"));
+    let Ok(Some(Item::Response(response))) = reader.poll() else { panic!("a response") };
+    response
+}
+
+#[test]
+fn a_client_plays_a_stream_step_by_step_and_ends_it() {
+    for (want, delivery, agreed) in [
+        (Want::Interleaved, Delivery::Interleaved(0, 1), "RTP/AVP/TCP;unicast;interleaved=0-1;ssrc=00C0FFEE"),
+        (
+            Want::InterleavedWithoutReports,
+            Delivery::Interleaved(0, 1),
+            "RTP/AVP/TCP;unicast;interleaved=0;ssrc=00C0FFEE",
+        ),
+        (
+            Want::Udp(5_000, 5_001),
+            Delivery::Udp(5_000, 5_001),
+            "RTP/AVP;unicast;client_port=5000-5001;server_port=6000-6001;ssrc=00C0FFEE",
+        ),
+    ] {
+        for account in [None, Some(account())] {
+            let (mut client, mut server) = (client(want, account.clone()), server(account.clone()));
+            let asked = talk(Timestamp::ZERO, &mut client, &mut server);
+            let methods: Vec<&str> = asked.iter().map(|request| request.method.as_str()).collect();
+            let twice = if account.is_some() { &["DESCRIBE"][..] } else { &[] };
+            assert_eq!(methods, [&["OPTIONS", "DESCRIBE"], twice, &["SETUP", "PLAY"]].concat());
+            let last: Vec<&str> = asked.iter().rev().take(2).map(|request| request.uri.as_str()).collect();
+            assert_eq!(last, ["rtsp://127.0.0.1:8554/movie/", "rtsp://127.0.0.1:8554/movie/track0"]);
+            assert_eq!(server.poll_event(), Some(ServerEvent::Play(delivery)));
+            let learnt = events(&mut client);
+            let [ClientEvent::Described(text), ClientEvent::Playing(transport)] = &learnt[..] else {
+                panic!("{learnt:?}")
+            };
+            assert!(text.contains("m=video 0 RTP/AVP 96\r\n") && text.ends_with("a=control:track0\r\n"), "{text}");
+            assert_eq!(transport.to_string(), agreed);
+            client.stop(Timestamp::from_secs(1));
+            assert_eq!(talk(Timestamp::from_secs(1), &mut client, &mut server)[0].method, "TEARDOWN");
+            assert_eq!((server.poll_event(), server.is_over()), (Some(ServerEvent::Stop), true));
+            assert_eq!((events(&mut client), client.is_over()), (vec![ClientEvent::Ended(None)], true));
+        }
+    }
+}
+
+#[test]
+fn signs_of_life_keep_a_session_and_silence_ends_it() {
+    let (mut client, mut server) = (client(Want::Interleaved, None), server(None));
+    talk(Timestamp::ZERO, &mut client, &mut server);
+    server.poll_event();
+    let mut now = Timestamp::ZERO;
+    for _ in 0..5 {
+        let due = client.next_timeout().expect("a sign of life");
+        assert_eq!(due.saturating_since(now), Duration::from_secs(30), "half of the timeout");
+        now = due;
+        client.handle_timeout(now);
+        server.handle_timeout(now);
+        assert_eq!(talk(now, &mut client, &mut server)[0].method, "GET_PARAMETER");
+    }
+    assert!(!server.is_over() && !client.is_over());
+    let mut frame = Vec::new();
+    put_interleaved(1, b"a report", &mut frame);
+    server.handle_bytes(now + Duration::from_secs(50), &frame).unwrap();
+    assert_eq!(server.poll_event(), Some(ServerEvent::Rtcp(bytes::Bytes::from_static(b"a report"))));
+    server.handle_timeout(now + Duration::from_secs(109));
+    assert!(!server.is_over(), "reports are signs of life");
+    server.handle_timeout(now + Duration::from_secs(110));
+    assert_eq!((server.poll_event(), server.is_over()), (Some(ServerEvent::Stop), true));
+}
+
+#[test]
+fn packets_come_on_their_channels() {
+    let (mut client, mut server) = (client(Want::Interleaved, None), server(None));
+    talk(Timestamp::ZERO, &mut client, &mut server);
+    events(&mut client);
+    let mut stream = Vec::new();
+    for (channel, packet) in [(0, &b"video"[..]), (1, b"report"), (7, b"nobody's")] {
+        put_interleaved(channel, packet, &mut stream);
+    }
+    client.handle_bytes(Timestamp::ZERO, &stream).unwrap();
+    let (video, report) = (bytes::Bytes::from_static(b"video"), bytes::Bytes::from_static(b"report"));
+    assert_eq!(events(&mut client), [ClientEvent::Rtp(video), ClientEvent::Rtcp(report)]);
+}
+
+#[test]
+fn a_client_says_why_it_does_not_play() {
+    let failed = |account: Option<Account>, url: &str| {
+        let settings = ClientSettings { url: url.to_owned(), want: Want::Interleaved, account };
+        let mut client = Client::new(settings, Timestamp::ZERO, Seed(1).stream("client", &[]));
+        let mut server = server(Some(self::account()));
+        talk(Timestamp::ZERO, &mut client, &mut server);
+        assert!(client.is_over());
+        let Some(ClientEvent::Ended(Some(reason))) = client.poll_event() else { panic!("it ended") };
+        reason
+    };
+    assert_eq!(failed(None, URL), "the server asks for a user and password");
+    let wrong = Account { password: "guess".to_owned(), ..account() };
+    assert_eq!(failed(Some(wrong), URL), "the server does not accept the user and password");
+    assert_eq!(failed(Some(account()), "rtsp://127.0.0.1/other"), "the server answers 404 (Not Found)");
+}
+
+#[test]
+fn requests_that_cannot_be_answered_have_a_status_that_says_why() {
+    let mut server = server(None);
+    let mut status = |request: &str| answer(&mut server, &format!("{request}\r\n\r\n")).status.0;
+    assert_eq!(status("DESCRIBE rtsp://h/movie RTSP/1.0"), 400, "without a number");
+    assert_eq!(status("DESCRIBE rtsp://h/films RTSP/1.0\r\nCSeq: 1"), 404);
+    assert_eq!(status("DESCRIBE rtsp://h/movie/x RTSP/1.0\r\nCSeq: 1"), 404);
+    assert_eq!(status("DESCRIBE http://h/movie RTSP/1.0\r\nCSeq: 1"), 404);
+    assert_eq!(status("DESCRIBE rtsp://h/movie RTSP/1.0\r\nCSeq: 1\r\nAccept: application/rtsl"), 406);
+    assert_eq!(status("DESCRIBE rtsp://h/movie RTSP/1.0\r\nCSeq: 1\r\nRequire: com.example"), 551);
+    assert_eq!(status("RECORD rtsp://h/movie RTSP/1.0\r\nCSeq: 1"), 501);
+    assert_eq!(status("PLAY rtsp://h/movie RTSP/1.0\r\nCSeq: 1"), 454, "before SETUP");
+    assert_eq!(status("SETUP rtsp://h/movie RTSP/1.0\r\nCSeq: 1\r\nTransport: RTP/AVP;multicast"), 461);
+    assert_eq!(status("SETUP rtsp://h/movie RTSP/1.0\r\nCSeq: 1\r\nTransport: RTP/AVP/TCP;interleaved=3-3"), 461);
+    assert_eq!(status("SETUP rtsp://h/movie RTSP/1.0\r\nCSeq: 1\r\nTransport: RTP/AVP/TCP;interleaved=0-1"), 200);
+    assert_eq!(status("PLAY rtsp://h/movie RTSP/1.0\r\nCSeq: 1\r\nSession: 1"), 454);
+    assert_eq!(status("GET_PARAMETER rtsp://h/movie RTSP/1.0\r\nCSeq: 1\r\nContent-Length: 3\r\n\r\nabc"), 451);
+}
+
+#[test]
+fn who_guesses_is_put_off_and_what_is_no_rtsp_ends_a_connection() {
+    let mut guessed = server(Some(account()));
+    let mut tries = 0;
+    while !guessed.is_over() {
+        let response =
+            answer(&mut guessed, "DESCRIBE rtsp://h/movie RTSP/1.0\r\nCSeq: 1\r\nAuthorization: Digest a=b\r\n\r\n");
+        assert_eq!(response.status, Status::UNAUTHORIZED);
+        tries += 1;
+    }
+    assert_eq!(tries, 33);
+    let mut greedy = server(None);
+    for _ in 0..1_000 {
+        greedy.handle_bytes(Timestamp::ZERO, b"OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n\r\n").unwrap();
+    }
+    assert!(greedy.is_over() && std::iter::from_fn(|| greedy.poll_transmit()).count() <= 65);
+    for (text, code) in [("GET / HTTP/1.1\r\n\r\n", 400), ("OPTIONS * RTSP/2.0\r\n\r\n", 505)] {
+        let mut server = server(None);
+        assert!(server.handle_bytes(Timestamp::ZERO, text.as_bytes()).is_err());
+        let refusal = String::from_utf8(server.poll_transmit().unwrap()).unwrap();
+        assert!(refusal.starts_with(&format!("RTSP/1.0 {code} ")) && server.is_over(), "{refusal}");
+    }
+    let mut silent = server(None);
+    silent.handle_timeout(Timestamp::from_secs(60));
+    assert!(silent.is_over(), "a connection that says nothing");
+}
