@@ -4,6 +4,8 @@ mod packets;
 mod receiver;
 mod sender;
 #[cfg(test)]
+mod sound_tests;
+#[cfg(test)]
 mod tests;
 
 pub use packets::PacketStreamReceiver;
