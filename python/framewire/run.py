@@ -20,6 +20,7 @@ from framewire.meant import refused
 from framewire.run_handle import Progress, RunHandle
 from framewire.scenario import Overrides, Scenario, check_emulated, check_simulated, load, naming
 from framewire.stopping import StopRequest
+from framewire.transports import EXTERNAL
 
 if TYPE_CHECKING:
     import polars as pl
@@ -135,6 +136,7 @@ def start(
         if world == "emulated":
             check_emulated(resolved)
             emulator.find()
+            _check_files(resolved)
         else:
             check_simulated(resolved)
         _check_codec(resolved)
@@ -211,6 +213,14 @@ def _plan(scenario: Scenario, sent: Content, directory: Path) -> dict[str, Any]:
         **of_sound,
         "directory": str(directory.resolve()),
     }
+
+
+def _check_files(scenario: Scenario) -> None:
+    """Raises MachineError where the emulator may not open as many files as the flows of a scenario take."""
+    flows = scenario.parsed.flows
+    applications = sum(transport == EXTERNAL for _, transport in flows)
+    needed = resources.files_of_emulation(len(flows), applications, together=scenario.data.get("layout") == "together")
+    resources.check(needed, f"emulated networks of {len(flows)} flow{'s' * (len(flows) != 1)}")
 
 
 def _check_codec(scenario: Scenario) -> None:

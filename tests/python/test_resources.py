@@ -57,3 +57,47 @@ def test_standard_streams_that_are_closed_are_no_reason_to_have_no_results(
     ended = run(stream, tmp_path / "out", lambda: [os.close(descriptor) for descriptor in closed] and None)
     assert (ended.returncode, (tmp_path / "out" / "run.json").is_file()) == (0, True), ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+EMULATED = """
+layout = "{layout}"
+movie = {{ source = "{stream}" }}
+network = {{ {network} }}
+[[flow]]
+transport = "tcp"
+count = {flows}
+"""
+WIRED = 'kind = "wired", wire = { rate = "400 Mbit/s", queue = "1 MB" }'
+UNCHECKED = "from framewire import cli, resources; resources.check = lambda *_: None; cli.main()"
+
+
+@pytest.mark.real_time
+@pytest.mark.parametrize(
+    ("flows", "network", "layout"),
+    [(7, WIRED, "side-by-side"), (20, 'kind = "wifi"', "side-by-side"), (20, WIRED, "together")],
+)
+def test_the_files_of_an_emulated_run_are_counted_before_it(
+    flows: int, network: str, layout: str, stream: Path, tmp_path: Path
+) -> None:
+    needed = resources.files_of_emulation(flows, 0, together=layout == "together")
+    scenario = tmp_path / "emulated.toml"
+    scenario.write_text(EMULATED.format(stream=stream, network=network, layout=layout, flows=flows))
+
+    def ended(limit: int, *program: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, *program, "run", str(scenario), "--out", str(tmp_path / f"{limit}"), "--no-report"]
+        limits = (limit, limit)
+        return subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, limits),
+        )
+
+    refused = ended(needed - 1, "-m", "framewire")
+    assert refused.returncode == 3 and f"{flows} flows take up to {needed}" in refused.stderr, refused.stderr
+    assert [*tmp_path.iterdir()] == [scenario]
+    broken = ended(needed * 3 // 4, "-c", UNCHECKED)
+    assert broken.returncode != 0, "much less is enough"
+    enough = ended(needed, "-m", "framewire")
+    assert enough.returncode == 0, enough.stderr
