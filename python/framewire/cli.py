@@ -32,6 +32,7 @@ from framewire.commands import (
     print_json,
     stderr,
     stdout,
+    warn,
 )
 from framewire.endpoint import cli as endpoint_cli
 from framewire.errors import InputError, RunError
@@ -209,7 +210,10 @@ def report(
     files.check_takes_files(out or directory / "report.html")
     if is_run:
         with progress_module.for_console(stderr()) as display:
-            path = write_report(directory, out, display, film=film).path
+            written = write_report(directory, out, display, film=film)
+        path = written.path
+        for one in written.left_out:
+            warn(one)
     elif film:
         raise InputError(f"{directory}: --film is of a run; any cell can be run again: framewire campaign cell")
     else:

@@ -32,6 +32,7 @@ __all__ = [
     "stderr",
     "stdout",
     "terminable",
+    "warn",
 ]
 
 EXIT_INTERRUPTED = 130
@@ -146,6 +147,11 @@ def one_of(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
 def complain(message: str) -> None:
     """Say what went wrong."""
     stderr().print(f"error: {message}", markup=False, highlight=False, soft_wrap=True)
+
+
+def warn(message: str) -> None:
+    """Say what is lacking in a result that is there."""
+    stderr().print(f"warning: {message}", markup=False, highlight=False, soft_wrap=True)
 
 
 def stdout() -> Console:

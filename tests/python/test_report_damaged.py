@@ -133,3 +133,14 @@ def test_a_ledger_without_a_column_that_a_report_needs_is_noticed(name: str, sea
     seal(sealed_run)
     error = one_error(sealed_run)
     assert "frames.parquet" in error and name in error
+
+
+@pytest.mark.parametrize("name", ["summary.parquet", "flows.parquet", "packets.parquet", "scenario.toml"])
+def test_what_is_left_out_is_said_in_the_terminal(name: str, sealed_run: Path) -> None:
+    whole = CliRunner().invoke(cli.app, ["report", str(sealed_run)])
+    assert (whole.exit_code, name in whole.stderr) == (0, False), whole.stderr
+    file = sealed_run / name
+    file.write_bytes(bytes(file.stat().st_size))
+    damaged = CliRunner().invoke(cli.app, ["report", str(sealed_run)])
+    warnings = [line for line in damaged.stderr.splitlines() if line.startswith("warning: ")]
+    assert damaged.exit_code == 0 and [line for line in warnings if name in line], damaged.stderr

@@ -32,6 +32,8 @@ class Report:
 
     path: Path
     verdict: Verdict
+    left_out: tuple[str, ...] = ()
+    """What cannot be read of the run, and is not in the report: a sentence each."""
 
 
 def build(
@@ -67,10 +69,10 @@ def write(
     run = load(Path(run_dir))
     target = Path(out) if out is not None else run.directory / "report.html"
     excerpts = _excerpts(run, tell) if film else []
-    html, verdict = page.render(
+    html, verdict, left_out = page.render(
         run, lambda text: tell({"event": "step", "text": f"report: {text}"}), pictures=pictures, film=excerpts
     )
-    return Report(file.write(html, target), verdict)
+    return Report(file.write(html, target), verdict, tuple(left_out))
 
 
 def _excerpts(run: ReportRun, tell: Progress) -> list[Excerpt]:

@@ -43,8 +43,9 @@ LATER = "the run was interrupted and had to end at once; framewire report compar
 
 def render(
     run: ReportRun, step: Callable[[str], None], *, pictures: bool = True, film: Sequence[Excerpt] = ()
-) -> tuple[str, Verdict]:
-    """The whole report as HTML, and the verdict that stands in it; without ``pictures`` none is decoded.
+) -> tuple[str, Verdict, list[str]]:
+    """The whole report as HTML, the verdict that stands in it, and what could not be read and is not in it, a sentence
+    each; without ``pictures`` none is decoded.
 
     Pictures are compared beside everything that can be drawn without them.
     """
@@ -90,7 +91,14 @@ def render(
         sort_value=sort_value,
         made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     )
-    return html, found.verdict
+    return html, found.verdict, left_out(run, scores)
+
+
+def left_out(run: ReportRun, scores: psnr.PsnrResult) -> list[str]:
+    """What could not be read of a run."""
+    said = [f"{why}: no pictures are compared" for why in (scores.failure,) if why]
+    said += [f"{flow}: its pictures are not compared: {why}" for flow, why in scores.problems.items()]
+    return [*run.notes, *said]
 
 
 Seen = tuple[psnr.PsnrResult, filmstrip.Filmstrip]
