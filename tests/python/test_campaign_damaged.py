@@ -15,6 +15,7 @@ from fake_simulator import begun
 
 import framewire
 from framewire import InputError, checksums, files
+from framewire.campaign.display import damage_of
 from framewire.campaign.results import Campaign
 
 FLIPS = 12
@@ -82,8 +83,21 @@ def test_a_flipped_bit_in_the_dataset_is_named_and_it_is_put_together_again(
         with pytest.raises(InputError, match=f"{Path(name).name}.*(damaged|cannot be read|format)"):
             opened = Campaign(out)
             assert opened.summary.equals(summary) and opened.frames.collect().equals(frames)
-        again = framewire.campaign(document, out=out)
+        told: list[dict[str, Any]] = []
+        again = framewire.campaign(document, out=out, progress=told.append)
         assert begun(simulator) == [] and again.summary.equals(summary) and again.frames.collect().equals(frames)
+        named = [event["reason"] for event in told if event["event"] == "damaged" and event["cell"] is None]
+        # The index is written anew each time.
+        assert [name in reason for reason in named] == ([] if name == "index.json" else [True]), named
+    told = []
+    framewire.campaign(document, out=out, progress=told.append)
+    assert [event for event in told if event["event"] == "damaged"] == []
+
+
+def test_what_is_damaged_is_said_with_what_happens() -> None:
+    part = {"event": "damaged", "cell": None, "reason": "frames/part-00000.parquet is damaged"}
+    assert damage_of(part) == "warning: frames/part-00000.parquet is damaged; it is written again from the cells"
+    assert damage_of(part | {"cell": "a", "reason": "torn"}) == "warning: cell a: torn; it is computed again"
 
 
 def test_a_description_that_is_no_document_any_more_is_named_in_words(document: dict[str, Any], tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from framewire.campaign.axes import Label
 from framewire.campaign.description import DESCRIPTION
 from framewire.campaign.index import Place
 from framewire.campaign.store import FinishedCell
-from framewire.checksums import Checksums, sealed, unsealed
+from framewire.checksums import Checksums, DamagedError, sealed, unsealed
 from framewire.content_store import replacing
 from framewire.errors import RunError
 
@@ -53,15 +53,18 @@ Axes = Mapping[str, Sequence[Label]]
 """The labels on each axis."""
 
 
-def write(directory: Path, axes: Axes, rows: Sequence[Row], description: dict[str, Any]) -> None:
+def write(
+    directory: Path, axes: Axes, rows: Sequence[Row], description: dict[str, Any], damaged: Callable[[str], None]
+) -> None:
     """Writes the tables of these cells, then the description; nothing where the same is there already.
 
-    Killed in between, it leaves a directory without a description.
+    ``damaged`` is called with a sentence on what is there and is not what was written. Killed in between, it leaves a
+    directory without a description.
     """
     hashes = canonical_hashes(rows)
     description = description | {"hashes": hashes, "content": _content(rows)}
     target = directory / DESCRIPTION
-    before = _same_content(target, description)
+    before = _same_content(target, description, damaged)
     if before is not None:
         _replace(target, sealed(description, directory, before.files))
         return
@@ -112,8 +115,9 @@ def _content(rows: Iterable[Row]) -> str:
     return digest.hexdigest()
 
 
-def _same_content(target: Path, description: dict[str, Any]) -> Checksums | None:
-    """The checksums of the tables that are there, where they are those of these cells, and undamaged."""
+def _same_content(target: Path, description: dict[str, Any], damaged: Callable[[str], None]) -> Checksums | None:
+    """The checksums of the tables that are there, where they are those of these cells, and undamaged. ``damaged`` is
+    called with what is not."""
     try:
         before, checksums = unsealed(files.read_json(target))
         same = all(before[key] == description[key] for key in ("format", "content", "hashes"))
@@ -122,7 +126,13 @@ def _same_content(target: Path, description: dict[str, Any]) -> Checksums | None
             return None
         for name in checksums.files:
             checksums.check(target.parent, name)
-    except (OSError, ValueError, KeyError, TypeError):
+    except DamagedError as error:
+        damaged(f"{target.name} {error}" if str(error).startswith("is ") else str(error))
+        return None
+    except ValueError:
+        damaged(f"{target.name} cannot be read")
+        return None
+    except (OSError, KeyError, TypeError):  # none, or of an earlier version
         return None
     return checksums
 

@@ -86,7 +86,9 @@ class _Lines(Silence):
 
 
 def damage_of(event: Event) -> str:
-    """Which cell is damaged, and what happens."""
+    """Which cell is damaged, or which table of all cells, and what happens."""
+    if event["cell"] is None:
+        return f"warning: {event['reason']}; it is written again from the cells"
     return f"warning: cell {event['cell']}: {event['reason']}; it is computed again"
 
 

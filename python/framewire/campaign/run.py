@@ -29,7 +29,8 @@ __all__ = ["Counts", "Event", "Progress", "campaign"]
 Event = dict[str, Any]
 Progress = Callable[[Event], None]
 """Called with ``step`` (a text and a share) while a campaign is prepared, with ``damaged`` (a cell and a reason) for
-every finished cell that is computed again, then with ``cells`` (see Counts)."""
+every finished cell that is computed again, then with ``cells`` (see Counts), and with ``damaged`` and None for the cell
+where what was made of all cells is made again."""
 
 
 def campaign(
@@ -121,7 +122,7 @@ class _Work:
         missing = []
         for cell, (is_found, damage) in zip(self._distinct.values(), damages, strict=True):
             if damage is not None:
-                self._notify({"event": "damaged", "cell": str(cell), "reason": damage})
+                self._tell_damage(str(cell), damage)
             if damage is not None or not is_found:
                 missing.append(cell)
         self._counts.found = len(self._distinct) - len(missing)
@@ -147,7 +148,11 @@ class _Work:
         description = describe(**self._head(), **tally(self.store, cells, self._counts.computed))
         axes = {axis.name: [value.label for value in axis.values] for axis in self._spec.axes}
         rows = [dataset.Row(cell.place, cell.finished) for cell in cells if cell.finished is not None]
-        dataset.write(self.store.directory, axes, rows, description)
+        dataset.write(self.store.directory, axes, rows, description, lambda reason: self._tell_damage(None, reason))
+
+    def _tell_damage(self, cell: str | None, reason: str) -> None:
+        """Of a cell; None: of what was put together from the cells."""
+        self._notify({"event": "damaged", "cell": cell, "reason": reason})
 
     def _head(self) -> dict[str, Any]:
         """What index and dataset say first."""
