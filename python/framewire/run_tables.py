@@ -12,14 +12,14 @@ TEXTS = frozenset(
         *("direction", "protocol", "hop", "rates", "outcome", "cause", "from"),
     )
 )
-FLAGS = frozenset(("complete", "decodable", "clamped", "farewell", "as_decoded"))
+FLAGS = frozenset(("complete", "decodable", "clamped", "bye", "as_decoded"))
 
 WITHOUT_NULLS = {
     "frames": "flow frame display type gop size due_ns bytes_received complete decodable fate",
     "packets": "flow packet direction protocol size payload hop enqueued_ns finished_ns transmissions rates outcome",
     "flows": "flow at_ns",
     "accuracy": "flow packet intended_ns actual_ns",
-    "rtcp": "flow from sent_ns size farewell",
+    "rtcp": "flow from sent_ns size bye",
     "summary": "flow transport status",
     "as_decoded": "flow display as_decoded psnr_db ssim",
 }

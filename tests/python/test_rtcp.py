@@ -55,10 +55,10 @@ def test_reports_say_what_was_so(world: str, tmp_path: Path, lab_cache: Path) ->
     named = rows.group_by(name=pl.concat_str("flow", "from", separator=" ")).len()
     counts = dict(named.iter_rows())
     assert set(counts) == {"full sender", "full receiver", "one-way sender"}
-    # In 20 s every 5 s on average, the first sooner, and a farewell.
+    # In 20 s every 5 s on average, the first sooner, and a BYE packet.
     assert all(3 <= count <= 10 for count in counts.values()), counts
-    farewells = rows.filter(pl.col("farewell") & (pl.col("from") == "sender"))
-    assert farewells["flow"].sort().to_list() == ["full", "one-way"]
+    byes = rows.filter(pl.col("bye") & (pl.col("from") == "sender"))
+    assert byes["flow"].sort().to_list() == ["full", "one-way"]
     blocks = rows.filter((pl.col("from") == "receiver") & pl.col("lost").is_not_null())
     assert ((blocks["true_lost"] - blocks["lost"]).is_between(0, 3)).all(), "but for the packets before the second"
     assert (blocks["true_fraction_lost"] - blocks["fraction_lost"]).is_between(-0.01, 0.03).all()

@@ -181,8 +181,8 @@ pub struct RtcpRecord {
     pub arrived: Option<Timestamp>,
     /// UDP payload in bytes.
     pub size: u32,
-    /// It says farewell.
-    pub farewell: bool,
+    /// It sends BYE.
+    pub bye: bool,
     /// Of a sender: packets that it has sent.
     pub packets: Option<u32>,
     /// Bytes of payload in them.

@@ -127,7 +127,7 @@ impl RtcpEnd {
         }
     }
 
-    /// A datagram of RTCP came. Where the other end says farewell, this one does as well.
+    /// A datagram of RTCP came. Where the other end sends BYE, this one does as well.
     pub(crate) fn handle_rtcp(&mut self, now: Timestamp, datagram: &[u8]) {
         if self.participant.handle_rtcp(now, datagram).is_err() {
             self.log.rejected += 1;
@@ -176,12 +176,12 @@ impl RtcpEnd {
         self.participant.next_timeout()
     }
 
-    /// Says farewell when it is driven next.
+    /// Sends BYE when it is driven next.
     pub(crate) fn leave(&mut self, now: Timestamp) {
         self.participant.leave(now);
     }
 
-    /// True when it has said farewell.
+    /// True when it has sent BYE.
     pub(crate) fn has_left(&self) -> bool {
         self.participant.has_left()
     }

@@ -59,7 +59,7 @@ fn record(report: &Report, from_sender: bool) -> RtcpRecord {
         sent: report.sent,
         arrived: report.arrived,
         size: report.size,
-        farewell: !report.compound.leaving.is_empty(),
+        bye: !report.compound.leaving.is_empty(),
         packets: info.map(|info| info.packets),
         octets: info.map(|info| info.octets),
         ..RtcpRecord::default()

@@ -30,12 +30,12 @@ fn what_is_reported_is_what_was_so() {
         let simulated = simulated(LOSSY, &format!("transport = \"{transport}\"\nrtcp = \"full\""));
         assert_eq!(simulated.outcomes[0].status, FlowStatus::Complete, "{transport}");
         let (from_sender, from_receiver) = reports(&simulated);
-        // Every 5 s on average; the first sooner, and a farewell at the end.
+        // Every 5 s on average; the first sooner, and a BYE packet at the end.
         for sent in [&from_sender, &from_receiver] {
             assert!((18..=34).contains(&sent.len()), "{transport}: {} in 120 s", sent.len());
         }
         let last = from_sender.last().unwrap();
-        assert!(last.farewell && from_sender.iter().filter(|report| report.farewell).count() == 1);
+        assert!(last.bye && from_sender.iter().filter(|report| report.bye).count() == 1);
         let sent = simulated.logs[0].datagrams_sent.len();
         assert_eq!(last.packets.map(|packets| packets as usize), Some(sent), "{transport}");
         let blocks: Vec<_> = from_receiver.iter().filter(|report| report.lost.is_some()).collect();

@@ -25,7 +25,7 @@ pub fn rtcp<'a>() -> Table<RtcpRow<'a>> {
         .int64("sent_ns", |r| r.report.sent)
         .int64("arrived_ns", |r| r.report.arrived)
         .int32("size", |r| r.report.size)
-        .boolean("farewell", |r| r.report.farewell)
+        .boolean("bye", |r| r.report.bye)
         .int64("packets", |r| r.report.packets.map(u64::from))
         .int64("octets", |r| r.report.octets.map(u64::from))
         .double("fraction_lost", |r| r.report.fraction_lost)

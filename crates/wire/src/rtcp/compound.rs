@@ -13,10 +13,10 @@ const WORD: usize = 4;
 /// The bits of the cumulative number of packets lost, which has a sign (section 6.4.1).
 const LOST_BITS: u32 = 24;
 
-/// What one datagram of RTCP says, as far as it is about streams: reports, names and farewells (RFC 3550, section 6.1).
+/// What one datagram of RTCP says, as far as it is about streams: reports, names and BYE (RFC 3550, section 6.1).
 ///
 /// Packets of applications (APP) and of types that are not known are passed over, as section 6.1 wants it, and so are
-/// reasons of farewells and descriptions other than the name.
+/// reasons of BYE and descriptions other than the name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Compound {
     /// SR and RR, in their order. There is at least one.

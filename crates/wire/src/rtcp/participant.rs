@@ -92,7 +92,7 @@ pub struct Participant {
     /// The last source that was reported, where there were too many for one report.
     reported_last: u32,
     events: VecDeque<Event>,
-    farewell: Farewell,
+    bye: Bye,
 }
 
 /// The stream that this one sends.
@@ -107,11 +107,11 @@ struct Stream {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Farewell {
+enum Bye {
     No,
     AtOnce,
     ByTimer,
-    Said,
+    Sent,
 }
 
 impl Participant {
@@ -131,7 +131,7 @@ impl Participant {
             stream: None,
             reported_last: u32::MAX,
             events: VecDeque::new(),
-            farewell: Farewell::No,
+            bye: Bye::No,
         })
     }
 
@@ -153,7 +153,7 @@ impl Participant {
 
     /// A packet of RTP came. While this one leaves, they count no more.
     pub fn handle_rtp(&mut self, now: Timestamp, header: &RtpHeader) {
-        if self.farewell != Farewell::No || header.ssrc == self.settings.ssrc {
+        if self.bye != Bye::No || header.ssrc == self.settings.ssrc {
             return;
         }
         let Some(member) = self.members.heard(now, header.ssrc, false) else { return };
@@ -168,8 +168,8 @@ impl Participant {
     /// Where it is none ([`Compound::parse`]); nothing is changed then.
     pub fn handle_rtcp(&mut self, now: Timestamp, datagram: &[u8]) -> Result<(), RtcpError> {
         let compound = Compound::parse(datagram)?;
-        let is_farewell = !compound.leaving.is_empty();
-        self.timer.handle_packet(datagram.len() + self.settings.lower_headers, is_farewell);
+        let is_bye = !compound.leaving.is_empty();
+        self.timer.handle_packet(datagram.len() + self.settings.lower_headers, is_bye);
         for report in &compound.reports {
             self.handle_report(now, report);
         }
@@ -181,7 +181,7 @@ impl Participant {
                 self.events.push_back(Event::Left { ssrc });
             }
         }
-        if is_farewell {
+        if is_bye {
             self.timer.handle_fewer(now, self.census().members);
         }
         Ok(())
@@ -194,10 +194,10 @@ impl Participant {
 
     /// When [`poll_transmit`](Self::poll_transmit) may have something by itself; `None` where it will not.
     pub fn next_timeout(&self) -> Option<Timestamp> {
-        match self.farewell {
-            Farewell::No | Farewell::ByTimer => self.timer.next(),
-            Farewell::AtOnce => Some(Timestamp::ZERO),
-            Farewell::Said => None,
+        match self.bye {
+            Bye::No | Bye::ByTimer => self.timer.next(),
+            Bye::AtOnce => Some(Timestamp::ZERO),
+            Bye::Sent => None,
         }
     }
 
@@ -206,32 +206,32 @@ impl Participant {
         if self.next_timeout().is_none_or(|at| at > now) {
             return None;
         }
-        if self.farewell == Farewell::No {
+        if self.bye == Bye::No {
             self.expire(now);
         }
-        let goes = self.farewell == Farewell::AtOnce || self.timer.expire(now, self.census());
+        let goes = self.bye == Bye::AtOnce || self.timer.expire(now, self.census());
         if !goes {
             return None;
         }
         let report = self.report(now);
         let mut compound = Self::compound(&self.settings, report);
-        if self.farewell != Farewell::No {
+        if self.bye != Bye::No {
             compound.leaving.push(self.settings.ssrc);
-            self.farewell = Farewell::Said;
+            self.bye = Bye::Sent;
         }
         let packet = compound.emit().expect("invariant: the name was short enough when it joined");
         self.timer.sent(now, packet.len() + self.settings.lower_headers, self.census());
         Some(packet)
     }
 
-    /// It leaves: what is still to be sent is a farewell, and in a large session that may take a while. Who has sent nothing
+    /// It leaves: what is still to be sent is a BYE packet, and in a large session that may take a while. Who has sent nothing
     /// leaves without one (section 6.3.7).
     pub fn leave(&mut self, now: Timestamp) {
-        if self.farewell != Farewell::No {
+        if self.bye != Bye::No {
             return;
         }
         if self.stream.is_none() && !self.timer.has_sent() {
-            self.farewell = Farewell::Said;
+            self.bye = Bye::Sent;
             return;
         }
         let mut compound = Self::compound(&self.settings, Report { ssrc: self.settings.ssrc, ..Report::default() });
@@ -239,16 +239,16 @@ impl Participant {
         let packet = compound.emit().expect("invariant: the name was short enough when it joined");
         let size = packet.len() + self.settings.lower_headers;
         let may_send = self.settings.bandwidth != RtcpBandwidth::NONE;
-        self.farewell = match self.timer.leave(now, size, self.census().members) {
-            _ if !may_send => Farewell::Said,
-            true => Farewell::AtOnce,
-            false => Farewell::ByTimer,
+        self.bye = match self.timer.leave(now, size, self.census().members) {
+            _ if !may_send => Bye::Sent,
+            true => Bye::AtOnce,
+            false => Bye::ByTimer,
         };
     }
 
     /// True when it has left: nothing more will be sent.
     pub fn has_left(&self) -> bool {
-        self.farewell == Farewell::Said
+        self.bye == Bye::Sent
     }
 
     /// Who is in the session, as far as it knows.
@@ -266,7 +266,7 @@ impl Participant {
         }
         self.handle_member(now, report.ssrc);
         if let Some(info) = report.sender {
-            if let Some(member) = self.members.heard(now, report.ssrc, true).filter(|_| self.farewell == Farewell::No) {
+            if let Some(member) = self.members.heard(now, report.ssrc, true).filter(|_| self.bye == Bye::No) {
                 member.last_report = Some((info.ntp.middle(), now));
             }
             self.events.push_back(Event::Sender { from: report.ssrc, info });
@@ -278,7 +278,7 @@ impl Participant {
     }
 
     fn handle_member(&mut self, now: Timestamp, ssrc: u32) {
-        if self.farewell == Farewell::No && ssrc != self.settings.ssrc {
+        if self.bye == Bye::No && ssrc != self.settings.ssrc {
             self.members.heard(now, ssrc, true);
         }
     }

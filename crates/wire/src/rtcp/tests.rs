@@ -17,7 +17,7 @@ fn session(kbps: u64) -> RtcpBandwidth {
     RtcpBandwidth::of_session(Bitrate::from_kbps(kbps))
 }
 
-/// What was sent: when, by whom, how many bytes with the headers below, and whether it was a farewell.
+/// What was sent: when, by whom, how many bytes with the headers below, and whether it was a BYE packet.
 struct Sent(Timestamp, usize, usize, bool);
 
 /// Runs the participants until the time; what one sends all others have at once.
@@ -31,8 +31,8 @@ fn run(members: &mut [Participant], from: Timestamp, until: Timestamp) -> Vec<Se
         now = next;
         for sender in 0..members.len() {
             while let Some(packet) = members[sender].poll_transmit(now) {
-                let is_farewell = !Compound::parse(&packet).unwrap().leaving.is_empty();
-                sent.push(Sent(now, sender, packet.len() + 28, is_farewell));
+                let is_bye = !Compound::parse(&packet).unwrap().leaving.is_empty();
+                sent.push(Sent(now, sender, packet.len() + 28, is_bye));
                 for (receiver, member) in members.iter_mut().enumerate() {
                     if receiver != sender {
                         member.handle_rtcp(now, &packet).unwrap();
@@ -130,7 +130,7 @@ fn many_that_leave_at_once_take_turns_and_few_do_not() {
     };
     assert_eq!(leave(50), (50, 50, 0), "up to 50 say it at once");
     let (at_once, soon, last) = leave(120);
-    // 120 farewells of 72 bytes with headers take 29 s at 2,400 bit/s.
+    // 120 BYE packets of 72 bytes with headers take 29 s at 2,400 bit/s.
     assert!(at_once == 0 && (10..70).contains(&soon) && (20..60).contains(&last), "{at_once} {soon} {last}");
 }
 

@@ -33,7 +33,7 @@ pub struct ReportTimer {
     next: Option<Timestamp>,
     /// pmembers: members when `next` was computed.
     members_before: usize,
-    /// The participant leaves: only a farewell is still to be sent, and so many participants said farewell before it.
+    /// The participant leaves: only a BYE packet is still to be sent, and so many participants sent BYE before it.
     leaving: Option<usize>,
 }
 
@@ -95,13 +95,13 @@ impl ReportTimer {
         self.schedule(now, census);
     }
 
-    /// A packet of so many bytes came, with the headers below it. While the participant leaves, only farewells count.
-    pub fn handle_packet(&mut self, size: usize, is_farewell: bool) {
+    /// A packet of so many bytes came, with the headers below it. While the participant leaves, only BYE packets count.
+    pub fn handle_packet(&mut self, size: usize, is_bye: bool) {
         match &mut self.leaving {
             None => self.handle_size(size),
-            Some(_) if !is_farewell => {}
-            Some(farewells) => {
-                *farewells += 1;
+            Some(_) if !is_bye => {}
+            Some(byes) => {
+                *byes += 1;
                 self.handle_size(size);
             }
         }
@@ -130,7 +130,7 @@ impl ReportTimer {
         self.members_before = members;
     }
 
-    /// The participant leaves: true where its farewell, of so many bytes with the headers below, may go at once; else the
+    /// The participant leaves: true where its BYE packet, of so many bytes with the headers below, may go at once; else the
     /// timer was set for it (section 6.3.7).
     pub fn leave(&mut self, now: Timestamp, size: usize, members: usize) -> bool {
         self.leaving = Some(0);
@@ -143,9 +143,9 @@ impl ReportTimer {
         false
     }
 
-    /// Who is in the session, for a participant that leaves: itself and those that said farewell before it.
+    /// Who is in the session, for a participant that leaves: itself and those that sent BYE before it.
     fn leaving_census(&self) -> Option<Census> {
-        self.leaving.map(|farewells| Census { members: 1 + farewells, senders: 0, we_sent: false })
+        self.leaving.map(|byes| Census { members: 1 + byes, senders: 0, we_sent: false })
     }
 
     fn handle_size(&mut self, size: usize) {
