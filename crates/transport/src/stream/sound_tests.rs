@@ -49,7 +49,7 @@ fn sound_goes_behind_the_packet_that_was_begun() {
     assert_eq!(half.poll_write(T0, &mut socket), Ok(WriteProgress::Idle));
     assert!(half.is_finished());
 
-    let pids: Vec<u16> = socket.taken.chunks(PACKET_LENGTH).map(|packet| pid(packet)).collect();
+    let pids: Vec<u16> = socket.taken.chunks(PACKET_LENGTH).map(pid).collect();
     // Two tables and a packet of the frame, then two packets of sound of four packets each, then the rest of the frame.
     assert_eq!(pids[..3], [0, 0x1000, 0x100]);
     assert_eq!(pids[3..11], [0x101; 8]);
