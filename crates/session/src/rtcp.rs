@@ -10,9 +10,9 @@ use crate::half::{ChannelId, Channels};
 /// The channel of RTCP beside that of the movie: over UDP the next port up (RFC 3550, section 11).
 pub const RTCP_CHANNEL: ChannelId = ChannelId(1);
 
-/// Packets of RTCP that are kept of what arrives; more are not recorded, so that a hostile peer cannot fill the memory. At one in
-/// five seconds from the other end these are 91 hours.
-const MOST_KEPT: usize = 65_536;
+/// Bytes of RTCP that are kept of what arrives; more are not recorded, so that a hostile peer cannot fill the memory. Of an end
+/// that reports 100 bytes every five seconds that is nine days.
+const MOST_KEPT: usize = 16 << 20;
 
 /// The RTCP of a flow, as its description says it to both ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +43,8 @@ pub struct RtcpLog {
 pub(crate) struct RtcpEnd {
     participant: Participant,
     log: RtcpLog,
+    /// Bytes that may still be kept.
+    room: usize,
 }
 
 /// The channels of a sender, of which it is told what leaves on that of the movie.
@@ -108,7 +110,7 @@ impl RtcpSetup {
         let settings = Settings { ssrc, name, bandwidth: self.bandwidth, ..Settings::default() };
         let participant = Participant::new(settings, Timestamp::ZERO, self.seed);
         let participant = participant.expect("invariant: the name of a flow has at most 64 letters");
-        RtcpEnd { participant, log: RtcpLog::default() }
+        RtcpEnd { participant, log: RtcpLog::default(), room: MOST_KEPT }
     }
 }
 
@@ -133,7 +135,8 @@ impl RtcpEnd {
             self.log.rejected += 1;
             return;
         }
-        if self.log.received.len() < MOST_KEPT {
+        if let Some(room) = self.room.checked_sub(datagram.len()) {
+            self.room = room;
             self.log.received.push((now, datagram.to_vec()));
         }
         // What they say is recorded as it came.
@@ -189,5 +192,30 @@ impl RtcpEnd {
     /// What it sent and got.
     pub(crate) fn into_log(self) -> RtcpLog {
         self.log
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use framewire_wire::rtcp::{Compound, Report};
+
+    use super::*;
+
+    #[test]
+    fn what_a_hostile_end_says_is_kept_up_to_a_limit() {
+        let bandwidth = RtcpSetup::bandwidth(Bitrate::from_mbps(1), true);
+        let setup = RtcpSetup { flow: "rtp".to_owned(), ssrc: 1, bandwidth, seed: Seed(1) };
+        let mut end = setup.receiver();
+        let report = Report { ssrc: 9, ..Report::default() };
+        let names = (0..31).map(|ssrc| (ssrc, "n".repeat(255))).collect();
+        let datagram = Compound { reports: vec![report], names, ..Compound::default() }.emit().unwrap();
+        for _ in 0..3_000 {
+            end.handle_rtcp(Timestamp::ZERO, &datagram);
+            end.handle_rtcp(Timestamp::ZERO, b"nonsense");
+        }
+        let log = end.into_log();
+        let kept: usize = log.received.iter().map(|(_, datagram)| datagram.len()).sum();
+        assert!(kept <= MOST_KEPT && kept + datagram.len() > MOST_KEPT, "{kept}");
+        assert_eq!(log.rejected, 3_000);
     }
 }
