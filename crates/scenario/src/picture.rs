@@ -45,7 +45,7 @@ impl Text for FrameRate {
     const PATTERN: &str = r"^\s*[0-9]{1,6}(\.[0-9]{1,3}|/[0-9]{1,6})?\s*Hz\s*$";
 
     fn parse(text: &str) -> Result<Self, String> {
-        const ALLOWED: &str = "1 Hz to 1000 Hz, as a number or a fraction: \"25 Hz\", \"29.97 Hz\", \"30000/1001 Hz\",";
+        const ALLOWED: &str = "1 Hz to 1000 Hz, as a number or a fraction: \"25 Hz\", \"29.97 Hz\", \"30000/1001 Hz\"";
         let digits = |text: &str, most: usize| match text.len() {
             length if length <= most && text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse::<u64>().ok(),
             _ => None,
@@ -91,7 +91,7 @@ impl Text for PictureSize {
             (16..=9998).contains(&side).then_some(side).filter(|side| side % 2 == 0)
         };
         let sides = text.trim().split_once('x').and_then(|(width, height)| side(width).zip(side(height)));
-        let (width, height) = sides.ok_or("width and height, even numbers from 16 to 9998: \"640x360\",")?;
+        let (width, height) = sides.ok_or("width and height, even numbers from 16 to 9998: \"640x360\"")?;
         Ok(Self { width, height })
     }
 

@@ -441,6 +441,15 @@ fn every_transport_of_the_movie_carries_what_the_lab_encodes() {
 }
 
 #[test]
+fn a_message_ends_with_the_last_thing_that_is_allowed() {
+    for (value, last) in [("frame_rate = \"25\"", "\"30000/1001 Hz\""), ("size = \"640\"", "\"640x360\"")] {
+        let told = parse(&format!("movie = {{ source = \"a.mp4\", bitrate = \"1 Mbit/s\", {value} }}\n{FLOW}"));
+        let told = told.unwrap_err().to_string();
+        assert!(told.ends_with(last), "{told}");
+    }
+}
+
+#[test]
 fn a_file_may_have_another_size_and_frame_rate_and_the_lab_movie_has_its_own() {
     let encoded =
         "movie = { source = \"a.mp4\", bitrate = \"1 Mbit/s\", size = \"640x360\", frame_rate = \"29.97 Hz\" }";
