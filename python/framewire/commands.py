@@ -146,12 +146,29 @@ def one_of(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
 
 def complain(message: str) -> None:
     """Say what went wrong."""
-    stderr().print(f"error: {message}", markup=False, highlight=False, soft_wrap=True)
+    stderr().print(bounded(f"error: {message}"), markup=False, highlight=False, soft_wrap=True)
 
 
 def warn(message: str) -> None:
     """Say what is lacking in a result that is there."""
-    stderr().print(f"warning: {message}", markup=False, highlight=False, soft_wrap=True)
+    stderr().print(bounded(f"warning: {message}"), markup=False, highlight=False, soft_wrap=True)
+
+
+LONGEST_MESSAGE = 8_000
+"""Characters of a message, which may quote what a user gave: two paths of the greatest length (PATH_MAX, limits.h)."""
+
+
+def bounded(message: str) -> str:
+    """A message without the middle of what is too long: it begins with where something is wrong, and ends with why.
+
+    >>> bounded("a.toml: short"), len(bounded("a.toml: " + 30_000 * "x" + ": File name too long")) < 8_100
+    ('a.toml: short', True)
+    """
+    if len(message) <= LONGEST_MESSAGE:
+        return message
+    begin, end = 600, 300
+    left_out = len(message) - begin - end
+    return f"{message[:begin]} [... {left_out:,} more characters ...] {message[-end:]}"
 
 
 def stdout() -> Console:

@@ -79,6 +79,15 @@ def test_failures_are_one_message_with_an_exit_code(
     assert not (tmp_path / "runs").exists(), "it was made for this run"
 
 
+@pytest.mark.parametrize("length", [200, 30_000])
+def test_a_message_quotes_no_more_than_one_can_read(length: int, scenario_file: Path) -> None:
+    source = f"{length * 'x'}"
+    ended = CliRunner().invoke(app, ["scenario", "check", str(scenario_file), "--set", f"movie.source={source}"])
+    assert ended.exit_code == 2
+    assert (source in ended.stderr) == (length == 200) and len(ended.stderr) < 1_200
+    assert ended.stderr.startswith("error: ") and ended.stderr.rstrip().endswith(("too long", "needed", "such file"))
+
+
 @pytest.mark.usefixtures("fake_emulator")
 def test_a_flow_that_broke_is_told_and_the_others_are_kept(
     scenario_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

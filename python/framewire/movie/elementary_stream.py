@@ -218,8 +218,7 @@ def _demuxer_of(path: Path) -> str | None:
 
 def _is_mpeg_video(path: Path) -> bool:
     """Whether a sequence header stands near the beginning, and no container around it."""
-    if not path.is_file():
-        return False
+    ffmpeg.refuse_no_file(path)
     with path.open("rb") as file:
         head = file.read(65536)
     return b"\x00\x00\x01\xb3" in head and ffmpeg.probe(path)["format"]["format_name"] == "mpegvideo"
