@@ -54,6 +54,13 @@ impl ReadAt for Source {
         }
     }
 
+    fn bytes_at(&self, offset: u64, length: usize) -> io::Result<Bytes> {
+        match self {
+            Self::Memory(bytes) => bytes.bytes_at(offset, length),
+            Self::Read(source) => source.bytes_at(offset, length),
+        }
+    }
+
     fn version(&self) -> io::Result<Option<Version>> {
         match self {
             Self::Memory(_) => Ok(None),

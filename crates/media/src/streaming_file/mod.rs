@@ -22,6 +22,7 @@ mod tests;
 mod write;
 
 use std::ops::Range;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -58,6 +59,8 @@ pub struct StreamingFile<S> {
     source: S,
     header: Header,
     index: Index,
+    /// Every frame was checked, in a source that does not change.
+    verified: OnceLock<()>,
 }
 
 /// What is known of a frame.
@@ -81,10 +84,11 @@ impl<S: ReadAt> StreamingFile<S> {
     pub fn open(source: S) -> Result<Self, StreamingFileError> {
         let header = Header::read(&source)?;
         let index = Index::read(&source, &header)?;
-        Ok(Self { source, header, index })
+        Ok(Self { source, header, index, verified: OnceLock::new() })
     }
 
-    /// Reads every byte, as a server would that sends all levels.
+    /// Reads every byte, as a server would that sends all levels. Of a source that does not change
+    /// ([`ReadAt::version`]), frames are not checked again when they are read afterwards.
     ///
     /// # Errors
     /// When a frame is damaged or cannot be read.
@@ -94,6 +98,9 @@ impl<S: ReadAt> StreamingFile<S> {
             for level in 0..self.level_count() {
                 self.packets(level, frame)?;
             }
+        }
+        if self.source.version()?.is_none() {
+            let _ = self.verified.set(());
         }
         Ok(())
     }
@@ -205,10 +212,11 @@ impl<S: ReadAt> StreamingFile<S> {
     pub fn packets(&self, level: usize, frame: usize) -> Result<FramePackets, StreamingFileError> {
         assert!(level < self.level_count(), "there is no level {level}");
         let place = self.index.place(frame, level, self.header.payload);
-        let mut records = BytesMut::zeroed(place.length);
-        self.source.read_exact_at(&mut records, place.offset)?;
-        let packets = FramePackets { records: records.freeze(), payload: self.header.payload as usize };
-        packets.check(place.checksum, &self.expected(level, frame))?;
+        let records = self.source.bytes_at(place.offset, place.length)?;
+        let packets = FramePackets { records, payload: self.header.payload as usize };
+        if self.verified.get().is_none() {
+            packets.check(place.checksum, &self.expected(level, frame))?;
+        }
         Ok(packets)
     }
 
@@ -258,12 +266,11 @@ impl<S: ReadAt> StreamingFile<S> {
         if entry.count == 0 {
             return Ok(Vec::new());
         }
-        let mut records = BytesMut::zeroed(entry.records_length() as usize);
         let offset = self.frame(frame).offset;
-        self.source.read_exact_at(&mut records, offset)?;
+        let records = self.source.bytes_at(offset, entry.records_length() as usize)?;
         let times = write::audio_times(self.frame_rate(), frame);
         let place = audio::Place { frame: frame as u32, offset, times, payload: self.header.payload };
-        audio::packets(entry, &place, &records.freeze())
+        audio::packets(entry, &place, &records)
     }
 
     /// What the records of a frame have to say, but for what differs between them.
@@ -291,8 +298,8 @@ impl FramePackets {
     /// # Panics
     /// When there is no such packet.
     pub fn header(&self, packet: usize) -> RecordHeader {
-        let header = self.record(packet).first_chunk::<RECORD_HEADER>().copied();
-        RecordHeader::parse(&header.expect("invariant: records are whole, as was checked"))
+        let header = self.records[self.record(packet)].first_chunk::<RECORD_HEADER>();
+        RecordHeader::parse(header.expect("invariant: records are whole, as was checked"))
     }
 
     /// The bytes of video of a packet; a reference, not a copy.
@@ -300,12 +307,14 @@ impl FramePackets {
     /// # Panics
     /// When there is no such packet.
     pub fn data(&self, packet: usize) -> Bytes {
-        self.record(packet).slice(RECORD_HEADER..)
+        let record = self.record(packet);
+        self.records.slice(record.start + RECORD_HEADER..record.end)
     }
 
-    fn record(&self, packet: usize) -> Bytes {
+    /// Where a packet stands in the records, with what stands before its bytes of video.
+    fn record(&self, packet: usize) -> Range<usize> {
         let start = packet * (RECORD_HEADER + self.payload);
-        self.records.slice(start..(start + RECORD_HEADER + self.payload).min(self.records.len()))
+        start..(start + RECORD_HEADER + self.payload).min(self.records.len())
     }
 
     /// Checks the checksum, and that every record says what it has to. The rate is not held against the plan: files of

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 
 /// Bytes that can be read anywhere.
 pub trait ReadAt: Send + Sync {
@@ -20,6 +20,16 @@ pub trait ReadAt: Send + Sync {
     /// # Errors
     /// When the bytes end before, or cannot be read.
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
+
+    /// So many bytes from a place on; where they are in memory, without a copy.
+    ///
+    /// # Errors
+    /// As [`read_exact_at`](Self::read_exact_at).
+    fn bytes_at(&self, offset: u64, length: usize) -> io::Result<Bytes> {
+        let mut bytes = BytesMut::zeroed(length);
+        self.read_exact_at(&mut bytes, offset)?;
+        Ok(bytes.freeze())
+    }
 
     /// What changes when it is written to; `None` where nothing does.
     ///
@@ -81,6 +91,10 @@ impl<S: ReadAt + ?Sized> ReadAt for Arc<S> {
         (**self).read_exact_at(buffer, offset)
     }
 
+    fn bytes_at(&self, offset: u64, length: usize) -> io::Result<Bytes> {
+        (**self).bytes_at(offset, length)
+    }
+
     fn version(&self) -> io::Result<Option<Version>> {
         (**self).version()
     }
@@ -93,6 +107,12 @@ impl ReadAt for Bytes {
 
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         (&self[..]).read_exact_at(buffer, offset)
+    }
+
+    fn bytes_at(&self, offset: u64, length: usize) -> io::Result<Bytes> {
+        let start = usize::try_from(offset).ok().filter(|&start| start <= self.len());
+        let whole = start.filter(|&start| length <= self.len() - start);
+        whole.map(|start| self.slice(start..start + length)).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
     }
 }
 

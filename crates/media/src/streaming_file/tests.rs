@@ -1,3 +1,7 @@
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use bytes::Bytes;
 use proptest::prelude::*;
 
@@ -99,6 +103,60 @@ fn what_is_written_is_read() {
     let header = packets.header(1);
     assert_eq!((header.sequence, header.frame_done, header.rate), (1, 1, 300_000));
     file.verify().unwrap();
+}
+
+/// A file of which a wrong bit is read from some moment on.
+struct Ageing {
+    bytes: Bytes,
+    damaged: AtomicBool,
+    version: Option<Version>,
+}
+
+impl ReadAt for Ageing {
+    fn length(&self) -> io::Result<u64> {
+        self.bytes.length()
+    }
+
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        self.bytes.read_exact_at(buffer, offset)?;
+        if self.damaged.load(Ordering::Relaxed) {
+            buffer[0] ^= 1;
+        }
+        Ok(())
+    }
+
+    fn version(&self) -> io::Result<Option<Version>> {
+        Ok(self.version)
+    }
+}
+
+#[test]
+fn what_does_not_change_is_checked_once_and_all_else_whenever_it_is_read() {
+    let bytes = Bytes::from(written(&small(), Some(&small_plan()), 64));
+    let is_checked = |version, verify: bool| {
+        let source = Arc::new(Ageing { bytes: bytes.clone(), damaged: AtomicBool::new(false), version });
+        let file = StreamingFile::open(Arc::clone(&source)).unwrap();
+        if verify {
+            file.verify().unwrap();
+        }
+        source.damaged.store(true, Ordering::Relaxed);
+        file.packets(1, 1).is_err()
+    };
+    let version = Some(Version { length: bytes.len() as u64, modified: None });
+    assert!(is_checked(None, false) && is_checked(version, false) && is_checked(version, true));
+    assert!(!is_checked(None, true), "all was checked, and it does not change");
+}
+
+#[test]
+fn bytes_in_memory_are_given_as_they_are_and_none_beyond_their_end() {
+    let bytes = Bytes::from_static(b"0123456789");
+    let part = bytes.bytes_at(3, 4).unwrap();
+    assert_eq!((&part[..], part.as_ptr()), (&b"3456"[..], bytes[3..].as_ptr()), "no copy");
+    assert_eq!((&b"0123456789"[..]).bytes_at(3, 4).unwrap(), part);
+    assert_eq!(bytes.bytes_at(10, 0).unwrap(), "");
+    for (offset, length) in [(0, 11), (10, 1), (11, 0), (u64::MAX, 1), (1, usize::MAX)] {
+        assert!(bytes.bytes_at(offset, length).is_err(), "{length} bytes at {offset}");
+    }
 }
 
 /// 50 bytes at 400 kbit/s, 450 at 3,600, and the rest at 800: the rate is that of the step in which the first byte is sent. The
