@@ -1,7 +1,5 @@
 //! What a TCP connection, or several, went through, by the samples of its state.
 
-use std::collections::BTreeMap;
-
 use framewire_units::Duration;
 use serde::Serialize;
 
@@ -50,20 +48,24 @@ impl ConnectionTotals {
     }
 }
 
-/// The last value of a counter that runs from the start, by connection.
+/// The last value of a counter that runs from the start, by connection: first that of a flow which is a single one.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Total(BTreeMap<Option<u8>, u32>);
+struct Total(Vec<Option<u32>>);
 
 impl Total {
     fn take(&mut self, connection: Option<u8>, count: Option<u32>) {
-        if let Some(count) = count {
-            self.0.insert(connection, count);
+        if count.is_some() {
+            let place = connection.map_or(0, |number| 1 + usize::from(number));
+            if self.0.len() <= place {
+                self.0.resize(place + 1, None);
+            }
+            self.0[place] = count;
         }
     }
 
     /// Of all connections together; `None` where nothing was counted.
     fn sum(&self) -> Option<u32> {
-        (!self.0.is_empty()).then(|| self.0.values().copied().fold(0, u32::saturating_add))
+        self.0.iter().copied().flatten().reduce(u32::saturating_add)
     }
 }
 
