@@ -2,7 +2,7 @@
 
 use framewire_units::Playout;
 use std::fs::{self, File};
-use std::io::{BufWriter, ErrorKind, Write};
+use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use parquet::errors::ParquetError;
@@ -56,8 +56,8 @@ pub fn write_run(directory: &Path, logs: &[FlowLog], playout: Playout) -> Result
     Ok(summaries)
 }
 
-type Packets<'t, 'r> = TableWriter<'t, PacketRow<'r>, BufWriter<File>>;
-type Releases<'t, 'r> = TableWriter<'t, ReleaseRow<'r>, BufWriter<File>>;
+type Packets<'t, 'r> = TableWriter<'t, PacketRow<'r>, TableFile>;
+type Releases<'t, 'r> = TableWriter<'t, ReleaseRow<'r>, TableFile>;
 
 fn write_packets<'r>(logs: &'r [FlowLog], writer: &mut Packets<'_, 'r>) -> Result<(), ParquetError> {
     for log in logs {
@@ -180,7 +180,7 @@ impl<'a> Staged<'a> {
     fn written<R>(
         &mut self,
         table: &Table<R>,
-        write: impl FnOnce(&mut TableWriter<'_, R, BufWriter<File>>) -> Result<(), ParquetError>,
+        write: impl FnOnce(&mut TableWriter<'_, R, TableFile>) -> Result<(), ParquetError>,
     ) -> Result<(), WriteError> {
         let file = self.directory.join(format!("{}.parquet", table.name));
         let temporary = self.directory.join(format!("{}.parquet.part", table.name));
@@ -212,17 +212,33 @@ impl Drop for Staged<'_> {
     }
 }
 
+/// Bytes of a table that are written to its file together.
+const TOGETHER: usize = 1 << 16;
+
+/// The file of a table. The format library flushes behind every column, of which a small table has a hundred; the bytes go
+/// to the system when there are many, or no more.
+struct TableFile(BufWriter<File>);
+
+impl Write for TableFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// The file is synced before it is given its name: on a full disk, some file systems only then say so.
 fn write_file<R>(
     path: &Path,
     table: &Table<R>,
-    write: impl FnOnce(&mut TableWriter<'_, R, BufWriter<File>>) -> Result<(), ParquetError>,
+    write: impl FnOnce(&mut TableWriter<'_, R, TableFile>) -> Result<(), ParquetError>,
 ) -> Result<(), ParquetError> {
-    let mut writer = table.writer(BufWriter::new(File::create(path)?))?;
+    let mut writer = table.writer(TableFile(BufWriter::with_capacity(TOGETHER, File::create(path)?)))?;
     write(&mut writer)?;
-    let sink = writer.finish()?;
-    let mut file = sink.into_inner().map_err(|error| error.into_error())?;
-    file.flush()?;
+    let TableFile(sink) = writer.finish()?;
+    let file = sink.into_inner().map_err(|error| error.into_error())?;
     file.sync_all()?;
     Ok(())
 }
