@@ -2,7 +2,7 @@
 
 use framewire_units::{Duration, JitterEstimator, Timestamp, Timing};
 
-use super::{FrameRow, ROWS, thesis};
+use super::{FrameRow, thesis};
 use crate::record::FrameFacts;
 use crate::spool::{Lookup, Sorter, Spool};
 
@@ -91,14 +91,12 @@ impl Delays {
         });
         let delays = Sorter::of(rows.beside(), |delay: &Delay| delay.frame, delays);
         let mut delays = Lookup::new(delays.iter().map(|delay| (delay.frame.into(), delay)));
-        let mut filled = rows.beside().holding(ROWS);
-        filled.extend(rows.into_records().zip(0..).map(|(mut row, place)| {
-            if let Some(delay) = delays.of(place) {
+        let mut places = 0..;
+        rows.map_in_place(|row| {
+            if let Some(delay) = places.next().and_then(|place| delays.of(place)) {
                 (row.latency_nanos, row.jitter_nanos) = (delay.latency, delay.jitter);
             }
-            settle(&mut row);
-            row
-        }));
-        filled
+            settle(row);
+        })
     }
 }

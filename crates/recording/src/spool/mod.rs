@@ -2,6 +2,7 @@
 
 mod fields;
 pub(crate) mod file;
+mod recent;
 mod sort;
 #[cfg(test)]
 mod tests;
@@ -12,6 +13,7 @@ use std::sync::{Arc, OnceLock};
 
 pub use fields::{Input, Output, Spooled};
 use file::{Block, ScratchFile};
+use recent::Recent;
 pub(crate) use sort::{Found, Lookup, Sorter};
 
 use crate::run::WriteError;
@@ -35,7 +37,7 @@ pub struct Spool<T> {
     file: Option<Arc<ScratchFile>>,
     blocks: Vec<Block>,
     names: Vec<&'static str>,
-    recent: Vec<T>,
+    recent: Recent<T>,
     length: u64,
     failure: Arc<OnceLock<WriteError>>,
 }
@@ -52,7 +54,7 @@ impl<T> Default for Spool<T> {
             file: None,
             blocks: Vec::new(),
             names: Vec::new(),
-            recent: Vec::new(),
+            recent: Recent::default(),
             length: 0,
             failure: Arc::default(),
         }
@@ -113,7 +115,7 @@ impl<T: Spooled> Spool<T> {
     pub fn written_since(&self, mark: &mut Mark) -> Self {
         let blocks = self.blocks[mark.0..].to_vec();
         mark.0 = self.blocks.len();
-        self.part(blocks, Vec::new())
+        self.part(blocks, Recent::default())
     }
 
     /// Everything since the mark, also what is in memory.
@@ -124,7 +126,7 @@ impl<T: Spooled> Spool<T> {
         self.part(self.blocks[mark.0..].to_vec(), self.recent.clone())
     }
 
-    fn part(&self, blocks: Vec<Block>, recent: Vec<T>) -> Self {
+    fn part(&self, blocks: Vec<Block>, recent: Recent<T>) -> Self {
         let written: usize = blocks.iter().map(|block| block.records).sum();
         Self {
             directory: self.directory.clone(),
@@ -145,6 +147,20 @@ impl<T: Spooled> Spool<T> {
         blocks.flatten().chain(recent)
     }
 
+    /// The same list with every record changed; those in memory stay where they are.
+    pub(crate) fn map_in_place(mut self, mut change: impl FnMut(&mut T)) -> Self {
+        if self.blocks.is_empty() {
+            self.recent.iter_mut().for_each(change);
+            return self;
+        }
+        let mut changed = self.beside().holding(self.in_memory);
+        changed.extend(self.into_records().map(|mut record| {
+            change(&mut record);
+            record
+        }));
+        changed
+    }
+
     /// What the disk refused; `None` when everything is there, and was there when it was read.
     pub fn failure(&self) -> Option<WriteError> {
         self.failure.get().cloned()
@@ -152,7 +168,7 @@ impl<T: Spooled> Spool<T> {
 
     /// Writes what is in memory, block by block.
     fn spill(&mut self) {
-        for records in self.recent.chunks(BLOCK) {
+        for records in self.recent.pieces() {
             if self.failure.get().is_some() {
                 break;
             }
@@ -165,8 +181,6 @@ impl<T: Spooled> Spool<T> {
             }
         }
         self.recent.clear();
-        // A short list again: the memory of the long one is not needed any more.
-        self.recent.shrink_to(BLOCK);
     }
 
     fn read(&self, block: &Block) -> Option<Vec<T>> {
@@ -196,12 +210,13 @@ impl<T: Spooled> Spool<T> {
     /// The records, which can be changed: of a list that is in memory.
     pub(crate) fn in_memory(&mut self) -> &mut Vec<T> {
         assert!(self.blocks.is_empty(), "a list on the disk");
-        &mut self.recent
+        self.recent.as_vec()
     }
 
     /// Takes records out of a list that is in memory.
     pub(crate) fn retain(&mut self, keep: impl FnMut(&T) -> bool) {
         self.in_memory().retain(keep);
+        self.recent.count();
         self.length = self.recent.len() as u64;
     }
 }
@@ -212,7 +227,7 @@ impl<T> std::ops::Index<usize> for Spool<T> {
 
     fn index(&self, index: usize) -> &T {
         assert!(self.blocks.is_empty(), "a list on the disk");
-        &self.recent[index]
+        self.recent.iter().nth(index).expect("no such record")
     }
 }
 
@@ -259,7 +274,7 @@ pub struct Records<'a, T> {
     spool: &'a Spool<T>,
     block: usize,
     decoded: std::vec::IntoIter<T>,
-    recent: std::slice::Iter<'a, T>,
+    recent: recent::Iter<'a, T>,
 }
 
 impl<'a, T: Spooled + Clone> Iterator for Records<'a, T> {
@@ -276,5 +291,10 @@ impl<'a, T: Spooled + Clone> Iterator for Records<'a, T> {
             self.block += 1;
             self.decoded = self.spool.read(block)?.into_iter();
         }
+    }
+
+    /// As many as there are, or fewer where the disk does not give them back.
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (0, Some(self.spool.len()))
     }
 }

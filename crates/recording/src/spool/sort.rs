@@ -35,7 +35,9 @@ impl<T: Spooled + Clone, K: Ord + Clone> Sorter<T, K> {
     /// All of `records` by `key`.
     pub(crate) fn of(runs: Spool<T>, key: fn(&T) -> K, records: impl IntoIterator<Item = T>) -> Self {
         let mut sorter = Self::new(runs, key);
-        records.into_iter().for_each(|record| sorter.push(record));
+        let records = records.into_iter();
+        sorter.run.reserve(records.size_hint().1.unwrap_or(0).min(IN_MEMORY));
+        records.for_each(|record| sorter.push(record));
         sorter.ready();
         sorter
     }
@@ -176,9 +178,9 @@ impl<V: Spooled + Clone> Found<V> {
 
     /// That of this number.
     pub(crate) fn of(&mut self, number: u64) -> Option<V> {
-        let in_memory = &self.sorted.recent;
-        let records = if in_memory.first().is_some_and(|(first, _)| *first <= number) || self.firsts.is_empty() {
-            in_memory
+        let in_memory = self.sorted.recent.pieces().rev().find(|piece| piece[0].0 <= number);
+        let records = if let Some(piece) = in_memory {
+            piece
         } else {
             let block = self.firsts.partition_point(|first| *first <= number).checked_sub(1)?;
             if self.block != block {
