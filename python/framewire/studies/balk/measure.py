@@ -145,7 +145,7 @@ class Run:
         fates = self.document["stream"]["fates"]
         return 100 * float(fates.count("i")) / len(fates)
 
-    @property
+    @cached_property
     def mean_level(self) -> float:
         """Of the frames in time, 0 the lowest; 0 where there is none."""
         stream = self.document["stream"]
@@ -177,14 +177,14 @@ class Run:
         squares = sum(rate**2 for rate in rates)
         return sum(rates) ** 2 / (len(rates) * squares) if squares else 1.0
 
-    @property
+    @cached_property
     def levels(self) -> list[float]:
         """Share of the frames received at each level."""
         levels = self.document["stream"]["levels"]
         received = max(1, sum(level != "-" for level in levels))
         return [levels.count(str(level)) / received for level in range(len(QUANTISERS))]
 
-    @property
+    @cached_property
     def quantiser(self) -> float:
         """Mean quantiser of the frames that were received: from the bit stream, or where sizes are made up by rule."""
         quality = None if self.clip is None else self.clip.quality
