@@ -39,8 +39,28 @@ pub(crate) struct AdaptiveFlow {
     clocks: CoarseClocks,
     /// When something happened last.
     now: Timestamp,
+    server: End,
+    client: End,
     /// When it has something to do by itself.
     deadline: Timestamp,
+}
+
+/// Whether an end of the session has anything to do: what happens at one of them is mostly nothing to the other.
+#[derive(Clone, Copy, Debug)]
+struct End {
+    /// Something came to it, or it was told to stop, since it was driven last.
+    stirred: bool,
+    /// When it wants to be driven by itself.
+    next: Timestamp,
+}
+
+impl End {
+    const NEW: Self = Self { stirred: true, next: Timestamp::ZERO };
+
+    /// Whether it is to be driven at `now`; it is, then.
+    fn take_turn(&mut self, now: Timestamp) -> bool {
+        std::mem::take(&mut self.stirred) || self.next <= now
+    }
 }
 
 impl AdaptiveFlow {
@@ -64,6 +84,8 @@ impl AdaptiveFlow {
             never: false,
             clocks: CoarseClocks { send: setup.send_tick, receive: setup.receive_tick },
             now: start,
+            server: End::NEW,
+            client: End::NEW,
             deadline: start,
         })
     }
@@ -80,10 +102,19 @@ impl AdaptiveFlow {
         if !self.begun {
             return self.start;
         }
-        let serving = self.serving.next_timeout(true);
-        let serving = serving.map(|at| at.max(self.now).next_multiple_of(self.clocks.send));
-        let timeouts = [serving, self.viewing.next_timeout()];
-        timeouts.into_iter().flatten().min().unwrap_or(Timestamp::MAX)
+        let serving = match self.server.next {
+            Timestamp::MAX => Timestamp::MAX,
+            at => at.max(self.now).next_multiple_of(self.clocks.send),
+        };
+        serving.min(self.client.next)
+    }
+
+    fn ask_server(&mut self) {
+        self.server.next = self.serving.next_timeout(true).unwrap_or(Timestamp::MAX);
+    }
+
+    fn ask_client(&mut self) {
+        self.client.next = self.viewing.next_timeout().unwrap_or(Timestamp::MAX);
     }
 
     /// True when both ends have said all that they had to say, or never began.
@@ -107,8 +138,15 @@ impl AdaptiveFlow {
     ) {
         let (channel, arrival) = (channel_id(channel), Arrival::Datagram(&bytes));
         match to {
-            Port::Receiver => self.viewing.handle_arrival(self.seen(now), channel, arrival),
-            Port::Sender => self.serving.handle_arrival(now, channel, arrival),
+            Port::Receiver => {
+                self.viewing.handle_arrival(self.seen(now), channel, arrival);
+                self.client.stirred = true;
+            }
+            Port::Sender => {
+                self.serving.handle_arrival(now, channel, arrival);
+                self.server.stirred = true;
+                self.ask_server();
+            }
         }
         self.socket.recycle(bytes);
         self.exchange(now, wires);
@@ -119,6 +157,7 @@ impl AdaptiveFlow {
     pub(crate) fn handle_released(&mut self, now: Timestamp, payload: u32, wires: &mut FlowWires) {
         self.socket.handle_released(DataSize::from_bytes(payload.into()));
         if self.serving.is_waiting() {
+            self.server.stirred = true;
             self.exchange(now, wires);
             self.deadline = self.next_deadline();
         }
@@ -132,6 +171,7 @@ impl AdaptiveFlow {
         self.begun = true;
         self.exchange(now, wires);
         self.serving.sample(now, || Some(self.socket.queued()));
+        self.ask_server();
         self.deadline = self.next_deadline();
     }
 
@@ -164,6 +204,7 @@ impl AdaptiveFlow {
     pub(crate) fn stop(&mut self, now: Timestamp, wires: &mut FlowWires) {
         if !self.is_done() {
             self.serving.stop(now);
+            self.server.stirred = true;
             if self.begun {
                 self.exchange(now, wires);
             } else {
@@ -178,21 +219,30 @@ impl AdaptiveFlow {
         self.viewing.into_outcome(self.serving)
     }
 
-    /// Sends what both ends have to send.
+    /// Sends what both ends have to send, each where it has anything to do.
     fn exchange(&mut self, now: Timestamp, wires: &mut FlowWires) {
         self.now = now;
         let seen = self.seen(now);
         // What a session begins with is answered at once; video leaves by the timer.
         let sends = !self.serving.has_started() || now.next_multiple_of(self.clocks.send) == now;
+        let (serves, views) = (sends && self.server.take_turn(now), self.client.take_turn(seen));
         let Self { number, station, socket, serving, viewing, .. } = self;
         let mut channels =
             SessionChannels { number: *number, station: *station, from: Port::Sender, socket, wires, now };
-        let server = if sends { serving.drive(now, &mut channels).err() } else { None };
+        let server = if serves { serving.drive(now, &mut channels).err() } else { None };
         channels.from = Port::Receiver;
-        let client = viewing.drive(seen, &mut channels).err();
+        let client = if views { viewing.drive(seen, &mut channels).err() } else { None };
         debug_assert!(server.is_none() && client.is_none(), "invariant: channels of datagrams do not break here");
-        if self.viewing.is_finished() {
-            self.serving.handle_client_gone(now);
+        if serves {
+            self.ask_server();
+        }
+        if views {
+            self.ask_client();
+            if self.viewing.is_finished() {
+                self.serving.handle_client_gone(now);
+                self.server.stirred = true;
+                self.ask_server();
+            }
         }
     }
 }
