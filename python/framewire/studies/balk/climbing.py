@@ -14,21 +14,16 @@ __all__ = ["any_valley", "first_at_top_s", "mean_valley_s", "valleys"]
 TOP = str(len(QUANTISERS) - 1)
 
 
-def _levels(run: Run) -> list[tuple[str, float]]:
-    """The level of each frame that came, with the time of the experiment at which its last packet came."""
-    stream = run.document["stream"]
-    return [(level, at) for level, at in zip(stream["levels"], stream["completed_s"], strict=True) if at is not None]
-
-
 def first_at_top_s(run: Run) -> float:
     """From the stream's first packet to the first frame of the top level; the length of the clip when none came."""
     begin = float(run.document["stream"]["begin_s"])
-    return next((at - begin for level, at in _levels(run) if level == TOP), len(_levels(run)) * _PERIOD_S)
+    came = run.levels_that_came
+    return next((at - begin for level, at in came if level == TOP), len(came) * _PERIOD_S)
 
 
 def _below_top(run: Run) -> list[float]:
     """After the first time: how long each stretch below the top level lasts, the last one where it ends."""
-    levels = _levels(run)
+    levels = run.levels_that_came
     first = next((place for place, (level, _) in enumerate(levels) if level == TOP), len(levels))
     stretches = [
         (is_top, [at for _, at in some]) for is_top, some in groupby(levels[first:], key=lambda one: one[0] == TOP)

@@ -185,6 +185,14 @@ class Run:
         return [levels.count(str(level)) / received for level in range(len(QUANTISERS))]
 
     @cached_property
+    def levels_that_came(self) -> Sequence[tuple[str, float]]:
+        """The level of each frame that came, with the time of the experiment at which its last packet came; only of
+        runs that are looked at over time."""
+        stream = self.document["stream"]
+        frames = zip(stream["levels"], stream["completed_s"], strict=True)
+        return [(level, at) for level, at in frames if at is not None]
+
+    @cached_property
     def quantiser(self) -> float:
         """Mean quantiser of the frames that were received: from the bit stream, or where sizes are made up by rule."""
         quality = None if self.clip is None else self.clip.quality
