@@ -161,11 +161,13 @@ impl HeldReferences {
 /// The lists with which a B picture at this count begins (8.2.4.2.3), of frames that are held, in decode order.
 fn initial_lists<'a>(held: impl Iterator<Item = &'a Held>, count: i64) -> [Vec<Held>; 2] {
     let (mut before, mut after): (Vec<Held>, Vec<Held>) = held.partition(|held| held.count <= count);
-    // No two pictures have the same count, but behind a gap. Of those FFmpeg takes first the older where they are before the
-    // picture, and the newer where they are after it.
+    // No two pictures have the same count, but behind a gap. Of those FFmpeg takes one alone: the older where they are before
+    // the picture, and the newer where they are after it (`add_sorted`).
     before.sort_by_key(|held| Reverse(held.count));
+    before.dedup_by_key(|held| held.count);
     after.reverse();
     after.sort_by_key(|held| held.count);
+    after.dedup_by_key(|held| held.count);
     let mut lists = [[&before[..], &after[..]].concat(), [&after[..], &before[..]].concat()];
     if lists[1].len() > 1 && lists[0] == lists[1] {
         lists[1].swap(0, 1);

@@ -14,7 +14,7 @@ use crate::held_references::ReferenceMarks;
 use crate::{h264, h265};
 
 /// How much later a frame is shown than the one before it, in picture order counts: two fields (ITU-T H.264, 8.2.1).
-pub(crate) const COUNTS_OF_A_FRAME: i64 = 2;
+pub const COUNTS_OF_A_FRAME: i64 = 2;
 
 /// What the headers of a picture say of where it is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,11 +36,80 @@ pub struct PictureOrder {
     /// The numbers in its slice headers that can be [changed](renumber), of H.264: not where the stream has other layers or
     /// views, or steps between picture order counts that differ, or where a longer slice has no room.
     pub numbers: Option<PictureNumbers>,
-    /// How many pictures a decoder of H.264 holds back before it shows the first of them: `max_num_reorder_frames` (E.2.1),
-    /// or where the stream does not state it, as many as the order of its pictures has needed so far. `None` of H.265.
-    pub reordered: Option<u8>,
+    /// By which rule a decoder shows it.
+    pub output: OutputRule,
     /// What it says of the reference pictures that are kept. `None` of H.265, which lists them all with every picture.
     pub marks: Option<ReferenceMarks>,
+}
+
+/// By which rule a decoder brings pictures into display order, and what the headers say for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutputRule {
+    /// That of H.264.
+    H264 {
+        /// Frames that it holds back before it shows the first of them: `max_num_reorder_frames` (E.2.1); `None` where the
+        /// stream does not state it.
+        reordered: Option<u8>,
+        /// Whether decoding can begin with it.
+        entry: Entry,
+    },
+    /// That of H.265.
+    H265 {
+        /// Frames that it holds back: `sps_max_num_reorder_pics` of the highest sub-layer (7.4.3.2.1).
+        reordered: u8,
+        /// What it is where decoding begins.
+        entry: Entry,
+        /// Which pictures are kept with it for reference, as [`kept_distances`] has them.
+        keeps: u64,
+    },
+}
+
+impl OutputRule {
+    /// What the picture is where decoding begins.
+    pub fn entry(self) -> Entry {
+        let (Self::H264 { entry, .. } | Self::H265 { entry, .. }) = self;
+        entry
+    }
+}
+
+/// What a picture is where decoding begins: behind a CRA or BLA picture of H.265 RASL pictures are skipped then (8.1.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// An IDR picture.
+    Closed,
+    /// A CRA or BLA picture; of H.264 an I picture with a recovery point (D.2.8).
+    Open,
+    /// A RASL picture to which others may refer (`RASL_R`).
+    SkippedReference,
+    /// One to which none of its sub-layer refers (`RASL_N`).
+    Skipped,
+    /// Any other.
+    Inside,
+}
+
+impl Entry {
+    /// Decoding can begin with it.
+    pub fn can_begin(self) -> bool {
+        matches!(self, Self::Closed | Self::Open)
+    }
+}
+
+/// The set of pictures at these distances in picture order count from another one (`DeltaPocS0`, `DeltaPocS1`), of at most
+/// 32 either way: an encoder keeps none from further off but long-term ones, which are not in it.
+pub(crate) fn kept_at(distances: impl Iterator<Item = i64>) -> u64 {
+    let bit = |distance: i64| match distance {
+        -32..=-1 => 1 << (-distance - 1),
+        1..=32 => 1 << (distance + 31),
+        _ => 0,
+    };
+    distances.fold(0, |set, distance| set | bit(distance))
+}
+
+/// The distances in picture order count of the pictures that are kept with one of H.265, short-term ones not more than 32
+/// away.
+pub fn kept_distances(keeps: u64) -> impl Iterator<Item = i64> {
+    let distance = |bit: i64| if bit < 32 { -bit - 1 } else { bit - 31 };
+    (0..64).filter(move |bit| keeps >> bit & 1 == 1).map(distance)
 }
 
 /// Where a decoder places a picture.
@@ -197,6 +266,8 @@ pub fn allow_gaps_in_configuration(codec_data: &[u8]) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     fn picture(count: i64) -> PictureOrder {
@@ -209,7 +280,7 @@ mod tests {
             begins_sequence: count == 0,
             can_begin_sequence: false,
             numbers: None,
-            reordered: None,
+            output: OutputRule::H264 { reordered: Some(0), entry: Entry::Inside },
             marks: None,
         }
     }
@@ -217,6 +288,13 @@ mod tests {
     fn places(counts: &[i64]) -> Vec<bool> {
         let mut order = ReceivedOrder::default();
         counts.iter().map(|&count| order.take(picture(count))).collect()
+    }
+
+    #[test]
+    fn pictures_that_are_kept_are_at_the_distances_given() {
+        let distances = [-32, -5, -1, 1, 3, 32];
+        assert_eq!(BTreeSet::from_iter(kept_distances(kept_at(distances.into_iter()))), BTreeSet::from(distances));
+        assert_eq!(kept_at([-33, 0, 33].into_iter()), 0);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use framewire_media::held_references::{HeldReferences, ReferenceMarks};
-use framewire_media::picture_order::{PictureNumbers, PictureOrder, ReceivedOrder};
+use framewire_media::picture_order::{Entry, OutputRule, PictureNumbers, PictureOrder, ReceivedOrder};
 
 /// The true count of a picture, its `frame_num`, and whether others refer to it.
 type Picture = (i64, u16, bool);
@@ -30,7 +30,7 @@ fn order((count, frame_num, is_base): Picture, marks: ReferenceMarks) -> Picture
         begins_sequence: count == 0,
         can_begin_sequence: false,
         numbers: Some(numbers),
-        reordered: Some(1),
+        output: OutputRule::H264 { reordered: Some(1), entry: Entry::Inside },
         marks: Some(marks),
     }
 }

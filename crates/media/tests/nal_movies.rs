@@ -4,6 +4,7 @@ use crate::support;
 use std::path::Path;
 
 use framewire_media::access_unit::{AccessUnitReader, Codec, Framing, KeyKind};
+use framewire_media::picture_order::OutputRule;
 use framewire_media::{CodedFrame, FrameIndex, FrameRate, Movie, PictureStructure, ScanError, Scanner};
 use proptest::prelude::*;
 use support::ffmpeg;
@@ -29,6 +30,12 @@ fn agree(path: &Path, codec: Codec) -> Movie {
     assert_eq!(ours, theirs, "{name}: display order and types");
     assert!(shown.is_sorted_by_key(|frame| frame.display_time) && frames.is_sorted_by_key(|frame| frame.decode_time));
     assert_references(&movie, codec);
+    let held_back = frames.iter().filter_map(|frame| match frame.picture_order?.output {
+        OutputRule::H264 { reordered, .. } => reordered,
+        OutputRule::H265 { reordered, .. } => Some(reordered),
+    });
+    let theirs = &ffmpeg::probe_rows(path, format, "stream", &["has_b_frames"])[0]["has_b_frames"];
+    assert_eq!(held_back.max(), theirs.parse().ok(), "{name}: pictures that are held back");
     movie
 }
 

@@ -17,7 +17,7 @@ use crate::codec::{Profile, UnitReader, whole};
 use crate::h264::gaps::MIN_LENGTH_SIZE;
 use crate::h264::numbers::PictureNumbers;
 use crate::h264::parameter_sets::{ParameterSets, SequenceParameterSet};
-use crate::h264::picture_order::{ReorderFollower, order_of};
+use crate::h264::picture_order::order_of;
 use crate::h264::slice_header::{Marking, PictureHeader, SliceHeader, nal_type};
 use crate::h264::tracker::{OpenPicture, PictureTracker, RecoveryQuality};
 use crate::index::PictureType;
@@ -25,7 +25,7 @@ use crate::nal::{NalUnits, sei_messages};
 use crate::nal_index;
 use crate::nal_parameters::ParameterSet;
 use crate::nal_scanner;
-use crate::picture_order::{PictureOrder, turn_of};
+use crate::picture_order::{Entry, OutputRule, PictureOrder, turn_of};
 use crate::recovery::RecoveryFollower;
 
 /// `payloadType` of a recovery point (D.1.1).
@@ -58,7 +58,6 @@ pub(crate) struct Reader {
     sets: ParameterSets,
     tracker: PictureTracker,
     recovery: RecoveryFollower,
-    reorder: ReorderFollower,
     /// Coded video sequences begun so far.
     sequences: u64,
     /// The last key, while what follows it may be shown before it: its picture order count.
@@ -126,7 +125,6 @@ impl Reader {
             sets: ParameterSets::default(),
             tracker: PictureTracker::default(),
             recovery: RecoveryFollower::default(),
-            reorder: ReorderFollower::default(),
             sequences: 0,
             open_key: None,
             has_other_layers: false,
@@ -193,15 +191,6 @@ impl Reader {
         !self.has_other_layers && !matches!(self.framing, Framing::LengthPrefixed(..MIN_LENGTH_SIZE))
     }
 
-    /// How many pictures a decoder holds back. The second field of a frame is none of its own.
-    fn reordered(&mut self, picture: &OpenPicture, order: i64, kind: PictureType, begins_sequence: bool) -> u8 {
-        if picture.is_second_field {
-            return picture.reordered.unwrap_or(0);
-        }
-        let needed = self.reorder.take(order, kind == PictureType::B, begins_sequence);
-        picture.reordered.unwrap_or(needed)
-    }
-
     fn take_slice(&mut self, number: u64, nal: &[u8], gathered: &mut Gathered) {
         let slice = match SliceHeader::parse(nal, &self.sets) {
             Ok(slice) if slice.is_redundant => return,
@@ -266,7 +255,11 @@ impl Reader {
         let is_base = picture.header.is_reference || picture.order_follows_frame_num;
         let restarts = marking.unmarks_all();
         let numbers = picture.numbers.map(|numbers| PictureNumbers { restarts, recovers, ..numbers });
-        let reordered = self.reordered(&picture, order, kind, starts_sequence);
+        let entry = match key {
+            Some(KeyKind::Closed) => Entry::Closed,
+            Some(KeyKind::Open | KeyKind::BrokenLink) => Entry::Open,
+            None => Entry::Inside,
+        };
         let picture_order = Some(PictureOrder {
             // Of a frame the low bits are those of its top field (8.2.1.1).
             count: orders[0],
@@ -276,7 +269,7 @@ impl Reader {
             begins_sequence: starts_sequence,
             can_begin_sequence: false,
             numbers: numbers.filter(|_| self.can_renumber()),
-            reordered: Some(reordered),
+            output: OutputRule::H264 { reordered: picture.reordered, entry },
             marks: Some(picture.marks(unmarked)),
         });
         let unit = AccessUnit {

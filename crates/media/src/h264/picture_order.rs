@@ -96,37 +96,6 @@ impl OrderCounter {
     }
 }
 
-/// The most pictures that are looked at: `MaxDpbFrames` is at most 16 (A.3.1).
-const MAX_HELD_BACK: usize = 16;
-
-/// How many pictures have to be held back so that those of a stream can be shown in order, where it does not state that:
-/// as FFmpeg finds it (`h264_select_output_picture`).
-#[derive(Clone, Debug, Default)]
-pub(crate) struct ReorderFollower {
-    /// The largest counts of the coded video sequence so far, ascending.
-    largest: Vec<i64>,
-    depth: u8,
-}
-
-impl ReorderFollower {
-    /// Takes the next frame in decode order, and gives what those so far need.
-    pub(crate) fn take(&mut self, order: i64, is_b: bool, begins_sequence: bool) -> u8 {
-        if begins_sequence {
-            self.largest.clear();
-        }
-        let at = self.largest.partition_point(|&count| count <= order);
-        let needed = (self.largest.len() - at).min(MAX_HELD_BACK - 1);
-        self.largest.insert(at, order);
-        if self.largest.len() > MAX_HELD_BACK {
-            self.largest.remove(0);
-        }
-        // A picture is missing between the last two, which is to come.
-        let leaps = matches!(*self.largest, [.., before, last] if last - before > 2);
-        self.depth = self.depth.max(needed as u8).max(u8::from(is_b || leaps));
-        self.depth
-    }
-}
-
 /// `expectedPicOrderCnt` of reference frame `count` (8-9, 8-10).
 fn expected_delta(count: i64, cycle: &[i32]) -> i64 {
     let Ok(length @ 1..) = i64::try_from(cycle.len()) else { return 0 };

@@ -22,7 +22,7 @@ use crate::nal::{NalUnits, sei_messages};
 use crate::nal_index;
 use crate::nal_parameters::ParameterSet;
 use crate::nal_scanner;
-use crate::picture_order::{PictureOrder, turn_of};
+use crate::picture_order::{Entry, OutputRule, PictureOrder, turn_of};
 use crate::recovery::RecoveryFollower;
 
 /// `payloadType` of a recovery point (D.2.1).
@@ -72,6 +72,8 @@ struct Gathered {
     open: Option<(OpenPicture, PictureType)>,
     /// The highest `TemporalId` that the sequence parameter set announces.
     highest_layer: u8,
+    /// Pictures that a decoder holds back; where each is a field, frames.
+    reordered: u8,
     ends_sequence: bool,
     /// `recovery_poc_cnt`, where it promises exactness.
     recovery: Option<i32>,
@@ -208,7 +210,7 @@ impl Reader {
         if gathered.open.is_none() {
             let Ok(sequence) = self.sets.sequence(slice.sequence) else { return };
             gathered.highest_layer = sequence.highest_temporal_layer;
-            let has_field_info = sequence.has_field_info;
+            let (has_field_info, reordered) = (sequence.has_field_info, sequence.reordered);
             let mut picture = self.tracker.begin(number, header, &slice.references, 1 << sequence.order_bits);
             if picture.starts_sequence {
                 self.sequence_order = picture.order;
@@ -216,6 +218,7 @@ impl Reader {
             if self.pairs_fields {
                 gathered.part = self.pair(&mut picture, gathered.structure.filter(|_| has_field_info));
             }
+            gathered.reordered = if gathered.part == FramePart::Whole { reordered } else { reordered / 2 };
             gathered.open = Some((picture, PictureType::I));
         } else if slice.is_first {
             // A second picture has no place in an access unit of one layer.
@@ -257,7 +260,7 @@ impl Reader {
             begins_sequence: picture.starts_sequence,
             can_begin_sequence: header.nal_type == nal_type::CRA && !picture.starts_sequence,
             numbers: None,
-            reordered: None,
+            output: OutputRule::H265 { reordered: gathered.reordered, entry: entry_of(header), keeps: picture.keeps },
             marks: None,
         };
         let key = match header {
@@ -288,6 +291,16 @@ impl Reader {
             recovery,
             gop_header: None,
         })
+    }
+}
+
+fn entry_of(header: NalHeader) -> Entry {
+    match header {
+        _ if header.is_idr() => Entry::Closed,
+        _ if header.is_intra_random_access() => Entry::Open,
+        _ if header.is_rasl() && header.is_sub_layer_non_reference() => Entry::Skipped,
+        _ if header.is_rasl() => Entry::SkippedReference,
+        _ => Entry::Inside,
     }
 }
 

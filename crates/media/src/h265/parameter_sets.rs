@@ -34,6 +34,8 @@ pub(crate) struct SequenceParameterSet {
     pub(crate) address_bits: u32,
     /// `log2_max_pic_order_cnt_lsb_minus4` + 4.
     pub(crate) order_bits: u32,
+    /// `sps_max_num_reorder_pics` of the highest sub-layer.
+    pub(crate) reordered: u8,
     pub(crate) has_sample_adaptive_offset: bool,
     pub(crate) short_term_sets: Vec<ShortTermSet>,
     /// `None` where slices have no long-term reference pictures.
@@ -78,8 +80,7 @@ impl ParameterSet for SequenceParameterSet {
         // bit depths
         reader.skip_codes(2)?;
         let order_bits = reader.ue_at_most("log2_max_pic_order_cnt_lsb_minus4", 12)? + 4;
-        let layers_with_order = if reader.flag()? { highest_temporal_layer + 1 } else { 1 };
-        reader.skip_codes(3 * layers_with_order)?;
+        let reordered = reordered(reader, highest_temporal_layer)?;
         let block_bits = reader.ue_at_most("log2_min_luma_coding_block_size_minus3", 3)?
             + 3
             + reader.ue_at_most("log2_diff_max_min_luma_coding_block_size", 3)?;
@@ -109,6 +110,7 @@ impl ParameterSet for SequenceParameterSet {
             height: cropped_height,
             address_bits: ceil_log2(blocks),
             order_bits,
+            reordered,
             has_sample_adaptive_offset,
             short_term_sets,
             long_term_candidates,
@@ -154,6 +156,22 @@ fn cropped(reader: &mut RbspReader, chroma: u32, width: u32, height: u32) -> Res
         side.checked_sub(cut).filter(|side| *side > 0).ok_or(BadField { name: "conf_win_offset", value: Some(cut) })
     };
     Ok((cut(width, unit_x, offsets[0], offsets[1])?, cut(height, unit_y, offsets[2], offsets[3])?))
+}
+
+/// What the highest sub-layer needs: `sps_max_num_reorder_pics`, of which there are as many as layers are described. It
+/// stands between `sps_max_dec_pic_buffering_minus1` and `sps_max_latency_increase_plus1`, by which FFmpeg 5.1 and
+/// libde265 1.0.11 show nothing sooner (C.5.2.2 does).
+fn reordered(reader: &mut RbspReader, highest_layer: u32) -> Result<u8, BadField> {
+    /// One less than `MaxDpbSize`, which is 16 at most (A.4.2).
+    const MOST: u32 = 15;
+    let described = if reader.flag()? { highest_layer + 1 } else { 1 };
+    let mut reordered = 0;
+    for _ in 0..described {
+        let _buffered = reader.ue()?;
+        reordered = reader.ue()?;
+        let _latency = reader.ue()?;
+    }
+    Ok(reordered.min(MOST) as u8)
 }
 
 /// Passes over `scaling_list_data()` (7.3.4).

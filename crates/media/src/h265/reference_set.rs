@@ -25,6 +25,11 @@ pub(crate) struct ShortTermSet {
 }
 
 impl ShortTermSet {
+    /// `DeltaPocS0` and `DeltaPocS1`.
+    pub(crate) fn deltas(&self) -> impl Iterator<Item = i64> {
+        self.before.iter().chain(&self.after).map(|picture| picture.delta)
+    }
+
     /// All sets of a sequence parameter set.
     pub(crate) fn parse_all(reader: &mut RbspReader) -> Result<Vec<Self>, BadField> {
         let count = reader.ue_at_most("num_short_term_ref_pic_sets", 64)?;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::h265::slice_header::{ListHeader, NalHeader, PictureReferences};
 use crate::index::PictureType;
+use crate::picture_order::kept_at;
 
 /// A picture that later ones may refer to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +46,8 @@ pub(crate) struct OpenPicture {
     /// The unit that it came in; of the second field of a frame, that of the first.
     pub(crate) unit: u64,
     used: UsedPictures,
+    /// The short-term reference pictures that are kept with it, as [`kept_at`] has them.
+    pub(crate) keeps: u64,
 }
 
 impl OpenPicture {
@@ -104,6 +107,7 @@ impl PictureTracker {
             order_turn: modulus,
             unit,
             used,
+            keeps: kept_at(references.short_term.deltas()),
         }
     }
 

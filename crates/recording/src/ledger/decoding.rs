@@ -124,6 +124,12 @@ impl Decoding {
             // Where nothing was lost a decoder is not thought to find anything else either.
             lack = self.lost_last.map_or(lack, Lack::missing);
         }
+        let is_left_out = placed.is_some_and(|(picture, placed)| {
+            self.output.leaves_out(picture.output, picture.begins_sequence, placed.count)
+        });
+        if is_left_out && lack == Lack::NOTHING {
+            lack = self.lost_last.map_or(lack, Lack::missing);
+        }
         let mut of_those_behind = lack;
         if !complete {
             of_those_behind.add(Lack::missing(frame));
@@ -131,6 +137,7 @@ impl Decoding {
         self.past.push(of_those_behind);
         let decodable = complete && lack == Lack::NOTHING;
         match (picture, placed) {
+            (_, Some(_)) if is_left_out => {}
             (_, Some((picture, placed))) => {
                 self.show(facts, picture, placed, decodable);
                 self.held.take(frame, picture, placed.count);
@@ -153,6 +160,7 @@ impl Decoding {
 
     /// The frames that can be decoded and are not shown in their places, ascending: no more come.
     pub(crate) fn misplaced(mut self) -> Vec<Misplaced> {
+        self.lost_last = self.lost.or(self.lost_last);
         let left = self.output.finish();
         left.into_iter().for_each(|picture| self.note_misplaced(picture));
         self.misplaced.sort_unstable();
@@ -189,16 +197,13 @@ impl Decoding {
             begins_sequence: picture.begins_sequence,
             follows_made_up: self.held.is_behind_gap(picture) && picture.marks.is_some_and(|marks| !marks.gaps_allowed),
             lists_made_up: self.held.lacks_listed(picture),
-            reordered: picture.reordered.unwrap_or(0).into(),
+            rule: picture.output,
+            is_b: facts.kind == 'B',
+            recovers: facts.recovers_from.is_some() || picture.output.entry().can_begin(),
             display: facts.display_index,
             is_right,
         };
-        // Decoders of H.265 pass over all that has lost its place.
-        let misplaced = match picture.reordered {
-            Some(_) => self.output.take(output),
-            None => Some(output).filter(|_| !placed.is_in_place),
-        };
-        if let Some(picture) = misplaced {
+        for picture in self.output.take(output) {
             self.note_misplaced(picture);
         }
     }
@@ -216,50 +221,93 @@ mod tests {
     use std::num::NonZeroU32;
 
     use framewire_media::held_references::ReferenceMarks;
+    use framewire_media::picture_order::{Entry, OutputRule};
 
     use super::*;
     use crate::testing::movie;
 
-    /// What is misplaced of frames that came, with low bits that distinguish 32 counts. `missing` did not come.
-    fn misplaced(reordered: Option<u8>, counts: &[(i64, bool)], missing: std::ops::Range<u32>) -> Vec<(u32, u32)> {
+    const fn h264(reordered: u8) -> OutputRule {
+        OutputRule::H264 { reordered: Some(reordered), entry: Entry::Inside }
+    }
+
+    const fn h265(reordered: u8) -> OutputRule {
+        OutputRule::H265 { reordered, entry: Entry::Inside, keeps: 0 }
+    }
+
+    /// A picture of a stream in which low bits distinguish 32 counts.
+    fn of_rule(output: OutputRule) -> PictureOrder {
+        PictureOrder {
+            count: 0,
+            turn: NonZeroU32::new(32),
+            follows_frame_num: false,
+            is_base: true,
+            begins_sequence: false,
+            can_begin_sequence: false,
+            numbers: None,
+            output,
+            marks: None,
+        }
+    }
+
+    /// What is not shown in its place of frames that came, and the first frame that led to it. `missing` did not
+    /// come.
+    fn misplaced(output: OutputRule, counts: &[(i64, bool)], missing: std::ops::Range<u32>) -> Vec<(u32, u32)> {
         let mut decoding = Decoding::default();
+        let mut misplaced = vec![];
         for (frame, &(count, is_base)) in (0u32..).zip(counts) {
-            let picture = PictureOrder {
-                count,
-                turn: NonZeroU32::new(32),
-                follows_frame_num: false,
-                is_base,
-                begins_sequence: count == 0,
-                can_begin_sequence: false,
-                numbers: None,
-                reordered,
-                marks: None,
-            };
+            let picture = PictureOrder { count, is_base, begins_sequence: count == 0, ..of_rule(output) };
             let facts =
                 FrameFacts { display_index: count as u32, picture_order: Some(picture), ..movie(&[1]).remove(0) };
             let arrival = (!missing.contains(&frame)).then_some(Timestamp::ZERO);
-            assert_eq!(decoding.take(&facts, arrival, false).decodable, arrival.is_some());
+            let Decoded { decodable, missing, .. } = decoding.take(&facts, arrival, false);
+            misplaced.extend(missing.filter(|_| arrival.is_some() && !decodable).map(|missing| (frame, missing)));
         }
-        decoding.misplaced().iter().map(|one| (one.frame, one.missing)).collect()
+        misplaced.extend(decoding.misplaced().iter().map(|one| (one.frame, one.missing)));
+        misplaced.sort_unstable();
+        misplaced
     }
 
     #[test]
-    fn behind_a_long_gap_a_decoder_of_h264_goes_by_what_it_holds_back() {
+    fn behind_a_long_gap_a_decoder_goes_by_what_it_holds_back() {
         // Each P picture with a B picture before it in display order. Behind 12 and 10, ten pictures are missing.
         let pairs = (1..14).flat_map(|pair| [(4 * pair, true), (4 * pair - 2, false)]);
         let all: Vec<_> = [(0, true)].into_iter().chain(pairs).collect();
-        assert_eq!(misplaced(Some(1), &all, 0..0), []);
+        assert_eq!([h264(1), h265(1)].map(|rule| misplaced(rule, &all, 0..0)), [[], []]);
         assert_eq!(all[17], (36, true), "it is taken for 4");
         // 44, which is taken for 12, comes behind the 12 that was held back.
-        assert_eq!(misplaced(Some(1), &all, 7..17), [17, 18, 19, 20, 22].map(|frame| (frame, 7)));
-        assert_eq!(misplaced(None, &all, 7..17), [17, 18, 19, 20, 21, 22].map(|frame| (frame, 7)));
+        assert_eq!(misplaced(h264(1), &all, 7..17), [17, 18, 19, 20, 22].map(|frame| (frame, 7)));
+        // A decoder of H.265 shows 36 and 40, each of which is placed before that 12, when they come; 34 and 38 come behind
+        // them, 44 is at its place, and the 12 itself is shown after 42.
+        assert_eq!(misplaced(h265(1), &all, 7..17), [5, 18, 20, 21].map(|frame| (frame, 7)));
     }
 
     #[test]
     fn what_was_held_back_is_misplaced_by_what_is_lost_behind_it() {
         // 42 is taken for 10, which is shown before the 12 and the 16 that were held back.
         let counts = [(0, true), (4, true), (8, true), (12, true), (16, true), (28, true), (42, true), (46, true)];
-        assert_eq!(misplaced(Some(2), &counts, 5..6), [(3, 5), (4, 5)]);
+        assert_eq!(misplaced(h264(2), &counts, 5..6), [(3, 5), (4, 5)]);
+    }
+
+    #[test]
+    fn what_a_decoder_still_holds_when_nothing_more_comes_may_never_be_shown() {
+        // Of a stream that does not begin with an IDR picture nothing is shown before its key frame has been: 10, which was
+        // decoded before that, is not shown when 9 of it is lost behind.
+        let shown = |entry: Entry, missing: std::ops::Range<u32>| {
+            let rule = |frame: u32| OutputRule::H264 {
+                reordered: Some(1),
+                entry: if frame == 0 { entry } else { Entry::Inside },
+            };
+            let mut decoding = Decoding::default();
+            for (frame, count) in [(0, 6), (1, 10), (2, 14)] {
+                let picture = PictureOrder { count, ..of_rule(rule(frame)) };
+                let facts = FrameFacts { display_index: frame, picture_order: Some(picture), ..movie(&[1]).remove(0) };
+                decoding.take(&facts, (!missing.contains(&frame)).then_some(Timestamp::ZERO), false);
+            }
+            decoding.misplaced().iter().map(|one| (one.frame, one.missing)).collect::<Vec<_>>()
+        };
+        assert_eq!(shown(Entry::Closed, 2..3), []);
+        assert_eq!(shown(Entry::Open, 3..3), []);
+        assert_eq!(shown(Entry::Open, 2..3), [(1, 2)]);
     }
 
     #[test]
@@ -278,7 +326,7 @@ mod tests {
                     begins_sequence: count == 0,
                     can_begin_sequence: false,
                     numbers: None,
-                    reordered: Some(2),
+                    output: h264(2),
                     marks: Some(ReferenceMarks {
                         max_frames: 5,
                         by_order: if frame == 7 { (1, 1) } else { (0, 0) },

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use framewire_media::held_references::ReferenceMarks;
-use framewire_media::picture_order::{PictureNumbers, PictureOrder, Renumbering};
+use framewire_media::picture_order::{Entry, OutputRule, PictureNumbers, PictureOrder, Renumbering};
 use framewire_units::{Bitrate, Duration, Timestamp};
 
 use crate::ledger::{Arrival, Crossing, Delay, Fate, FrameRow, InOrder, RootCause, Verdict};
@@ -227,6 +227,40 @@ impl Spooled for FrameEventKind {
     }
 }
 
+impl Spooled for OutputRule {
+    fn write(&self, output: &mut Output<'_>) {
+        match *self {
+            Self::H264 { reordered, entry } => (true, entry, reordered).write(output),
+            Self::H265 { reordered, entry, keeps } => (false, entry, (reordered, keeps)).write(output),
+        }
+    }
+
+    fn read(input: &mut Input<'_>) -> Self {
+        let (is_h264, entry) = Spooled::read(input);
+        if is_h264 {
+            return Self::H264 { reordered: Spooled::read(input), entry };
+        }
+        let (reordered, keeps) = Spooled::read(input);
+        Self::H265 { reordered, entry, keeps }
+    }
+}
+
+impl Spooled for Entry {
+    fn write(&self, output: &mut Output<'_>) {
+        (*self as u8).write(output);
+    }
+
+    fn read(input: &mut Input<'_>) -> Self {
+        match u8::read(input) {
+            0 => Self::Closed,
+            1 => Self::Open,
+            2 => Self::SkippedReference,
+            3 => Self::Skipped,
+            _ => Self::Inside,
+        }
+    }
+}
+
 impl<T: Spooled> Spooled for Option<T> {
     fn write(&self, output: &mut Output<'_>) {
         self.is_some().write(output);
@@ -299,7 +333,7 @@ records! {
         recovers_from, group_time,
     }
     PictureOrder {
-        count, turn, follows_frame_num, is_base, begins_sequence, can_begin_sequence, numbers, reordered, marks,
+        count, turn, follows_frame_num, is_base, begins_sequence, can_begin_sequence, numbers, output, marks,
     }
     ReferenceMarks { max_frames, by_order, unmarks, gaps_allowed, listed, named }
     PictureNumbers { frame_num, frame_num_bits, order_bits, frames_only, separate_colour_planes, restarts, recovers }

@@ -132,7 +132,7 @@ mod tests {
     use std::num::NonZeroU32;
 
     use framewire_media::PictureType::{B, I, P};
-    use framewire_media::picture_order::PictureNumbers;
+    use framewire_media::picture_order::{Entry, OutputRule, PictureNumbers};
 
     use super::super::gone::Gone;
     use super::super::placing::Placing;
@@ -162,7 +162,7 @@ mod tests {
             begins_sequence: key == Some(KeyKind::Closed),
             can_begin_sequence: false,
             numbers: Some(numbers),
-            reordered: None,
+            output: OutputRule::H264 { reordered: Some(0), entry: Entry::Inside },
             marks: None,
         };
         let dependencies = Dependencies {

@@ -182,6 +182,7 @@ impl Placing {
 mod tests {
     use framewire_media::PictureType::{B, I, P};
     use framewire_media::access_unit::KeyKind;
+    use framewire_media::picture_order::{Entry, OutputRule};
 
     use super::super::DependencyQueue;
     use super::*;
@@ -198,7 +199,7 @@ mod tests {
             begins_sequence,
             can_begin_sequence: can_begin_sequence && key == Some(KeyKind::Open),
             numbers: None,
-            reordered: None,
+            output: OutputRule::H264 { reordered: Some(0), entry: Entry::Inside },
             marks: None,
         };
         let dependencies = Dependencies {
