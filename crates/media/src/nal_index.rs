@@ -39,7 +39,7 @@ impl Reader {
     fn new(codec: Codec) -> Self {
         match codec {
             Codec::H265 => Self::H265(h265::Reader::new(Framing::ByteStream)),
-            _ => Self::H264(h264::Reader::new(Framing::ByteStream)),
+            _ => Self::H264(h264::Reader::new(Framing::ByteStream).of_whole_stream()),
         }
     }
 

@@ -103,6 +103,27 @@ fn movies_encoded_now() {
     }
 }
 
+/// Where a frame is missing before the movie is sent, decoders repeat the one before, and so it is meant. A reader in whose
+/// stream a frame is missing cannot know that.
+#[test]
+fn what_is_missing_in_a_movie_is_no_loss() {
+    if !ffmpeg::has_encoder("libx264") {
+        return;
+    }
+    let options = "-c:v libx264 -pix_fmt yuv420p -f h264 -x264-params threads=1:bframes=0:ref=1:scenecut=0";
+    let path = ffmpeg::encode("movie_without_one.h264", "testsrc2=s=96x64:r=25:d=1", options);
+    let whole = Movie::parse(std::fs::read(path).unwrap().into()).unwrap();
+    let rest: Vec<u8> = (0..25).filter(|&frame| frame != 10).flat_map(|frame| whole.frame_bytes(frame)).collect();
+    let movie = Movie::parse(rest.into()).unwrap();
+    let references: Vec<_> = movie.index.frames.iter().map(|frame| frame.references.to_vec()).collect();
+    assert_eq!(references, (0..24_u32).map(|frame| Vec::from_iter(frame.checked_sub(1))).collect::<Vec<_>>());
+    let mut reader = AccessUnitReader::new(Codec::H264, Framing::ByteStream).unwrap();
+    for (number, frame) in movie.index.frames.iter().enumerate() {
+        assert!(!frame.missing_reference);
+        assert_eq!(reader.read(&movie.frame_bytes(number)).unwrap().missing_reference, number == 10);
+    }
+}
+
 /// The pictures of this one are fields; ffprobe takes each for a packet, and two of ours are one frame.
 #[test]
 fn field_pictures_make_frames() {

@@ -38,6 +38,8 @@ const ENCODED: &[(&str, Codec, &str, &str)] = &[
     ("h264-slices", Codec::H264, "libx264", "-x264-params keyint=16:bframes=2:ref=3:slices=4:scenecut=0:threads=1"),
     ("h264-fields", Codec::H264, "libx264", "-x264-params keyint=16:bframes=2:ref=3:tff=1:scenecut=0:threads=1"),
     ("h264-refresh", Codec::H264, "libx264", "-x264-params keyint=16:intra-refresh=1:bframes=0:ref=1:threads=1"),
+    // Without one frame of each group: a movie has gaps before any is lost on its way.
+    (WITHOUT_SOME, Codec::H264, "libx264", "-x264-params keyint=16:scenecut=0:bframes=0:ref=2:threads=1"),
     (
         "h264-refresh-bidirectional",
         Codec::H264,
@@ -134,6 +136,8 @@ const RECORDED: &[(&str, Codec)] = &[
     ("es/generated/m2v_720x576i25_tff_frame_pictures_open_gop.m2v", Codec::MpegVideo),
     ("es/generated/m2v_720x576p25_open_gop_broken_link_gop3_gop5.m2v", Codec::MpegVideo),
     ("field_pairs.264", Codec::H264),
+    // The frame after the first is missing.
+    ("es/openh264/BA_MW_D_P_LOST.264", Codec::H264),
 ];
 
 /// What is known to differ, by its name in `docs/decoders.md`.
@@ -270,12 +274,19 @@ fn encode(name: &str, codec: Codec, encoder: &str, options: &str) -> Vec<u8> {
     let path = ffmpeg::encode(&format!("pictures-{name}"), MOVING, &options);
     let stream = std::fs::read(path).expect("it was just made");
     match codec {
+        _ if name == WITHOUT_SOME => without_some(stream),
         _ if name.contains("unstated") => unstated::h264(&stream),
         Codec::H265 if name.contains("long-term") => long_term::h265(&stream),
         _ if name.contains("short-numbers") => long_term::h264(&stream, 4),
         _ if name.contains("long-term") => long_term::h264(&stream, 8),
         _ => stream,
     }
+}
+
+fn without_some(stream: Vec<u8>) -> Vec<u8> {
+    let movie = parse(stream);
+    let frames = movie.index.frames.iter().filter(|frame| frame.decode_index % 16 != 5);
+    frames.flat_map(|frame| movie.frame_bytes(frame.decode_index as usize)).collect()
 }
 
 /// What `work` makes of each, in order; as many at a time as there are processors.
@@ -424,6 +435,8 @@ fn few_ways() -> Vec<Way> {
     let dependency = QueueKind::Dependency(limits(12));
     vec![Way::Queue("direct", QueueKind::Direct), Way::Queue("dependency", dependency), Way::Burst(40, 20)]
 }
+
+const WITHOUT_SOME: &str = "h264-without-some";
 
 const PLACED_BY_NUMBER: &str = "h264-open-anew";
 

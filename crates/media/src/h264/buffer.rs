@@ -20,7 +20,8 @@ pub(crate) struct StoredFrame {
     /// Its picture order count in a decoder that it never reached and that, as FFmpeg does, shows the frame before
     /// once more.
     pub(crate) stand_in_order: i64,
-    /// The units that brought its top and its bottom field; `None` for one inferred.
+    /// The units that brought its top and its bottom field, or the picture that it repeats; `None` for one inferred of which
+    /// nothing is known.
     pub(crate) units: [Option<u64>; 2],
 }
 
@@ -185,10 +186,12 @@ impl ReferenceBuffer {
         self.bound(picture.serial, frame_num, limits);
     }
 
-    /// Stores a frame that a gap in `frame_num` implies (8.2.5.2).
-    pub(crate) fn infer(&mut self, serial: u64, frame_num: u32, limits: Limits) {
-        self.slide(serial, frame_num, limits);
+    /// Stores a frame that a gap in `frame_num` implies (8.2.5.2). One that `repeats` has the picture of the one before.
+    pub(crate) fn infer(&mut self, serial: u64, frame_num: u32, limits: Limits, repeats: bool) {
+        let newest = self.frames.iter().rev().find(|frame| frame.short_term.any());
+        let units = newest.filter(|_| repeats).map_or([None, None], |frame| frame.units);
         let order = self.stand_in_order();
+        self.slide(serial, frame_num, limits);
         self.frames.push(StoredFrame {
             serial,
             frame_num,
@@ -198,7 +201,7 @@ impl ReferenceBuffer {
             fields: Fields::BOTH,
             orders: [order; 2],
             stand_in_order: order,
-            units: [None, None],
+            units,
         });
     }
 

@@ -112,7 +112,7 @@ impl UnitReader for Reader {
 
     /// Forgets all pictures.
     fn reset(&mut self) {
-        self.tracker = PictureTracker::default();
+        self.tracker = self.tracker.restarted();
         self.recovery.restart();
         self.open_key = None;
     }
@@ -129,6 +129,13 @@ impl Reader {
             open_key: None,
             has_other_layers: false,
         }
+    }
+
+    /// Takes what the stream is for all there is: where frames are missing in it, all decoders get it so, and what they make
+    /// up for them belongs to it.
+    pub(crate) fn of_whole_stream(mut self) -> Self {
+        self.tracker = PictureTracker::of_whole_stream();
+        self
     }
 
     /// Takes `count` parameter sets, each behind its length in two bytes, and gives what follows.

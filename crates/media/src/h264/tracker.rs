@@ -55,6 +55,9 @@ pub(crate) struct PictureTracker {
     previous_frame_num: Option<u32>,
     /// The last field picture, when its frame wants another, with the frame's serial number and unit.
     open_field: Option<(PictureHeader, u64, u64)>,
+    /// Where frames are missing, and the stream may have no gaps, it is the frame before that is referred to: decoders repeat
+    /// it (8.2.5.2 leaves what they do to them).
+    repeats_in_gaps: bool,
     /// Every picture that may still be referred to is known: since an IDR picture, or because there have been so many.
     is_complete: bool,
     recovery: Option<RecoveryPoint>,
@@ -148,13 +151,23 @@ impl OpenPicture {
 }
 
 impl PictureTracker {
+    /// One in which what is missing was never there.
+    pub(crate) fn of_whole_stream() -> Self {
+        Self { repeats_in_gaps: true, ..Self::default() }
+    }
+
+    /// The same at the start of a stream.
+    pub(crate) fn restarted(&self) -> Self {
+        Self { repeats_in_gaps: self.repeats_in_gaps, ..Self::default() }
+    }
+
     /// The first slice header of a picture has come.
     pub(crate) fn begin(&mut self, unit: u64, header: &PictureHeader, sequence: &SequenceParameterSet) -> OpenPicture {
         let limits =
             Limits { max_frames: sequence.max_reference_frames.max(1), max_frame_num: sequence.max_frame_num() };
         let first_field = self.open_field.take().filter(|(first, ..)| first.is_completed_by(header));
         if first_field.is_none() {
-            self.fill_gap(header, limits);
+            self.fill_gap(header, limits, sequence.gaps_allowed);
             self.serial += 1;
         }
         if header.idr.is_some() {
@@ -186,7 +199,8 @@ impl PictureTracker {
     }
 
     /// Infers the frames that a gap in `frame_num` implies (8.2.5.2); only the newest can stay.
-    fn fill_gap(&mut self, header: &PictureHeader, limits: Limits) {
+    fn fill_gap(&mut self, header: &PictureHeader, limits: Limits, gaps_allowed: bool) {
+        let repeats = self.repeats_in_gaps && !gaps_allowed;
         let Some(previous) = self.previous_frame_num.filter(|_| header.idr.is_none()) else { return };
         let modulus = limits.max_frame_num;
         let distance = (header.frame_num + modulus - previous % modulus) % modulus;
@@ -194,9 +208,9 @@ impl PictureTracker {
         for back in (1..=inferred).rev() {
             let frame_num = (header.frame_num + modulus - back) % modulus;
             self.serial += 1;
-            self.buffer.infer(self.serial, frame_num, limits);
+            self.buffer.infer(self.serial, frame_num, limits, repeats);
             for alternative in &mut self.alternatives {
-                alternative.buffer.infer(self.serial, frame_num, limits);
+                alternative.buffer.infer(self.serial, frame_num, limits, repeats);
             }
             self.previous_frame_num = Some(frame_num);
         }
