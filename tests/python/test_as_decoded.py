@@ -41,7 +41,8 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
         ["ffmpeg", "-v", "error", *picture, *ENCODERS[request.param].split(), "-b:v", "1500k", film], check=True
     )
     (directory / "lossy.toml").write_text(
-        f'movie = {{ source = "{film}" }}\n{LOSSY}[[flow]]\ntransport = "udp"\n[[flow]]\ntransport = "tcp"\n'
+        f'movie = {{ source = "{film}" }}\n{LOSSY}'
+        + "".join(f'[[flow]]\ntransport = "{name}"\n' for name in ("udp", "tcp", "ts+rtp"))
     )
     return load(framewire.run(directory / "lossy.toml", world="simulated", out=directory / "run").directory)
 
@@ -61,7 +62,7 @@ def original_of(run: ReportRun) -> Original:
 
 def test_what_the_packets_of_a_frame_carry_is_the_frame(run: ReportRun) -> None:
     """Held against frames that came whole: all their packets carry all their bytes, and one packet less does not."""
-    original, (udp, _) = original_of(run), run.streams
+    original, (udp, *_) = original_of(run), run.streams
     packets = run.packets.filter((pl.col("flow") == udp.name) & (pl.col("direction") == "forward")).unique("packet")
     carried = dict(packets.group_by("frame").agg((pl.col("payload") - pl.col("headers")).sum()).iter_rows())
     whole = run.ledger(udp).filter(pl.col("complete"))
@@ -75,7 +76,7 @@ def test_what_the_packets_of_a_frame_carry_is_the_frame(run: ReportRun) -> None:
 
 
 def test_frames_are_handed_on_up_to_their_first_gap(run: ReportRun) -> None:
-    original, (udp, tcp) = original_of(run), run.streams
+    original, (udp, tcp, ts) = original_of(run), run.streams
     ledger = run.ledger(udp)
     came = {one.frame: one for one in arrivals(run, udp)}
     lost = ledger.filter(~pl.col("complete"))
@@ -92,10 +93,12 @@ def test_frames_are_handed_on_up_to_their_first_gap(run: ReportRun) -> None:
     )
     assert all(one.payload is None for one in arrivals(run, tcp))
     assert len(arrivals(run, tcp)) == run.ledger(tcp).height
+    # A transport stream's are taken whole only.
+    assert [one.frame for one in arrivals(run, ts)] == run.ledger(ts).filter(pl.col("complete"))["frame"].to_list()
 
 
 def test_each_picture_comes_out_with_its_number(run: ReportRun) -> None:
-    original, (udp, _) = original_of(run), run.streams
+    original, (udp, *_) = original_of(run), run.streams
     sent = original.stream
     display = dict(original.ledger.select("frame", "display").iter_rows())
     everything = ((display[frame], beginning(sent, Arrival(frame, 0, 0, None), 1460)) for frame in display)
@@ -113,9 +116,10 @@ def test_each_picture_comes_out_with_its_number(run: ReportRun) -> None:
 
 
 def test_scores_stand_side_by_side(run: ReportRun, scored: tuple[list[as_decoded.Score], pl.DataFrame]) -> None:
-    (udp, tcp), table = scored
+    (udp, tcp, ts), table = scored
     assert (tcp.discarded_psnr_db, tcp.as_decoded_psnr_db) == (CAP_DB, CAP_DB)
     assert tcp.discarded_ssim == tcp.as_decoded_ssim == 1.0
+    assert ts.damaged == 0
     assert udp.damaged == sum(one.payload is not None for one in arrivals(run, run.streams[0]))
     # Many frames are damaged: what is concealed is more like the movie than what stood still. By PSNR that of H.265 is
     # not, where FFmpeg puts grey in the place of what is missing.
@@ -137,7 +141,7 @@ def test_a_report_made_afterwards_shows_both_and_says_on_which_its_verdict_rests
     assert "decoded PSNR" in titles and "decoded SSIM" in titles
     assert found.verdict.best == ["tcp"] and "discards damaged frames" not in " ".join(found.verdict.caveats)
     # Had TCP the worse picture of the two, the verdict would say so.
-    worse = pl.when(pl.col("flow") == "tcp").then(pl.lit(10.0)).otherwise("psnr_db").alias("psnr_db")
+    worse = pl.when(pl.col("flow") != "udp").then(pl.lit(10.0)).otherwise("psnr_db").alias("psnr_db")
     scored.as_decoded = scored.as_decoded.with_columns(worse)
     said = " ".join(outcome(scored, psnr.unmeasured()).verdict.caveats)
     assert "One that conceals them would show udp with " in said and "what is chosen with 10.0 dB" in said
@@ -165,11 +169,11 @@ def test_the_command_line_prints_and_keeps_the_scores(
     assert asked.exit_code == 0, asked.output
     assert "as decoded" in asked.output and "not scored: tfrc: it has no pictures" in asked.output
     kept = RunDirectory(run.directory).table("as_decoded")
-    assert kept.height == 4 * run.frame_count
+    assert kept.height == 6 * run.frame_count
     told = CliRunner().invoke(app, ["score", str(run.directory), "--json"])
     scores = json.loads(told.stdout)
     mean = kept.filter((pl.col("flow") == "udp") & pl.col("as_decoded"))["psnr_db"].clip(upper_bound=CAP_DB).mean()
-    assert [one["flow"] for one in scores] == ["udp", "tcp"]
+    assert [one["flow"] for one in scores] == ["udp", "tcp", "ts+rtp"]
     assert scores[0]["as_decoded_psnr_db"] == pytest.approx(mean)
     kept_at = run.directory / as_decoded.FILE
     kept_at.write_bytes(kept_at.read_bytes()[:-9] + b"overwrite")

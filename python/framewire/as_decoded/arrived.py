@@ -12,6 +12,7 @@ from framewire import stats
 from framewire.report.cut_stream import H264, H265, CutStream, StreamError, starts_of
 from framewire.report.data import Flow, ReportRun
 from framewire.report.originals import Received
+from framewire.transports import TRANSPORTS
 
 __all__ = ["Arrival", "arrivals", "beginning"]
 
@@ -32,7 +33,8 @@ class Arrival:
 def arrivals(run: ReportRun, flow: Flow) -> list[Arrival]:
     """The frames that came whole, and of the others those whose first packet came; in decode order.
 
-    Over a byte stream there are no others, and none of an application's, whose packets are not known frame by frame.
+    There are others only in datagrams of RTP: packets of a transport stream are not numbered frame by frame, and those
+    of an application are not known so.
 
     Raises StreamError where packets and ledger do not fit together.
     """
@@ -50,7 +52,7 @@ def _damaged(run: ReportRun, flow: Flow, ledger: pl.DataFrame) -> Iterator[Arriv
     of_flow = packets.filter(
         (pl.col("flow") == flow.name) & (pl.col("direction") == "forward") & pl.col("headers").is_not_null()
     )
-    if sent.is_empty() or of_flow.is_empty() or flow.is_adaptive:
+    if sent.is_empty() or of_flow.is_empty() or not _is_rtp(flow):
         return
     came = (
         stats.arrived_packets(of_flow)
@@ -74,6 +76,12 @@ def _damaged(run: ReportRun, flow: Flow, ledger: pl.DataFrame) -> Iterator[Arriv
         if not complete and leading > begin:
             at, size = int(finished[begin:leading].max()), int(payload[begin:leading].sum())
             yield Arrival(frame, display, at, size)
+
+
+def _is_rtp(flow: Flow) -> bool:
+    """Its packets carry frames as a payload format of RTP has them, by themselves and in datagrams."""
+    parts = next((one.parts for one in TRANSPORTS if one.name == flow.transport), None)
+    return parts is not None and (parts.format, parts.socket) == ("rtp", "datagram")
 
 
 def beginning(sent: CutStream, one: Arrival, largest: int) -> bytes:
