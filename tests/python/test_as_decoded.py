@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -15,9 +16,10 @@ from framewire.as_decoded.arrived import Arrival, arrivals, beginning
 from framewire.as_decoded.decoder import pictures
 from framewire.as_decoded.similarity import Similarity
 from framewire.cli import app
+from framewire.movie.probe import probe
 from framewire.psnr import CAP_DB
 from framewire.report import comparison, psnr
-from framewire.report.cut_stream import H265, luma_pictures
+from framewire.report.cut_stream import H265, coding_of, cut, luma_pictures
 from framewire.report.data import ReportRun, load
 from framewire.report.originals import Original, Pictures
 from framewire.report.outcome import outcome
@@ -113,6 +115,35 @@ def test_each_picture_comes_out_with_its_number(run: ReportRun) -> None:
     early = [slot for frame, slot in display.items() if frame < first and slot in found]
     assert all(found[slot] == known[slot] for slot in early)
     assert sum(picture != known[slot] for slot, picture in found.items()) > 5
+
+
+@pytest.mark.parametrize(
+    ("codec", "options"),
+    [
+        ("h264", "open-gop=1:keyint=25:bframes=3:b-pyramid=normal:scenecut=0"),
+        ("h265", "open-gop=1:keyint=25:bframes=3"),
+    ],
+)
+def test_a_picture_keeps_its_number_where_the_decoder_loses_the_order(codec: str, options: str, tmp_path: Path) -> None:
+    film = tmp_path / f"film.{codec}"
+    picture = ["-f", "lavfi", "-i", "testsrc2=s=320x192:r=25:d=12,noise=alls=20:allf=t", "-pix_fmt", "yuv420p"]
+    named = "x264" if codec == "h264" else "x265"
+    more = ":threads=1" if codec == "h264" else ":pools=none:log-level=none"
+    encoder = ["-c:v", f"lib{named}", "-b:v", "300k", f"-{named}-params", options + more]
+    subprocess.run(["ffmpeg", "-v", "error", *picture, *encoder, film], check=True)
+    columns = probe(film).frames
+    frames = pl.DataFrame({name: list(columns[name]) for name in ("display", "size")}).with_row_index("frame")
+    coding = coding_of(film)
+    stream = cut(film, frames.select("frame", "size"), coding, whole_file=True)
+    display = dict(frames.select("frame", "display").iter_rows())
+    known = {picture: slot for slot, picture in enumerate(luma_pictures(stream, [*display], 320, 192))}
+    came = [frame for frame in display if not 60 <= frame < 230]  # more than half a turn of the picture order count
+    given = ((display[frame], beginning(stream, Arrival(frame, 0, 0, None), 1460)) for frame in came)
+    found = [*pictures(coding, 320, 192, given)]
+    exact = [(number, known[picture]) for number, picture in found if picture in known]
+    assert len(exact) > 60
+    assert all(number == slot for number, slot in exact)
+    assert {number for number, _ in found} <= {display[frame] for frame in came}
 
 
 def test_scores_stand_side_by_side(run: ReportRun, scored: tuple[list[as_decoded.Score], pl.DataFrame]) -> None:

@@ -14,7 +14,8 @@ use std::sync::{Mutex, PoisonError};
 use framewire_units::DataSize;
 use framewire_wire::rtp_payload::{PacketRule, Packetizer, StreamOrigin, mpeg_video};
 use support::programs::{
-    Running, Scratch, are_there, free_port_pair, receive_until_end, send_paced, size, wait_until, wait_until_bound,
+    ENOUGH, Running, Scratch, are_there, free_port_pair, holds_within, receive_until_end, send_paced, size,
+    until_nothing_is_lost, wait_until_bound,
 };
 use support::receiving::frames_of;
 
@@ -82,18 +83,22 @@ fn gstreamer_receives_what_is_sent() {
     let scratch = Scratch::new("gst-receives");
     for (path, stream) in support::streams() {
         for &rule in PacketRule::ALL {
-            let port = free_port_pair();
             let out = scratch.file(&format!("{rule}.m2v"));
             let caps = "caps=application/x-rtp,media=video,clock-rate=90000,encoding-name=MPV,payload=32";
-            let mut command = Command::new("gst-launch-1.0");
-            command.args(["-e", "-q", "udpsrc", "address=127.0.0.1", &format!("port={port}"), "buffer-size=2000000"]);
-            command.args([caps, "!", "rtpmpvdepay", "!", "filesink", "buffer-mode=unbuffered"]);
-            let mut gstreamer = Running::start(command.arg(format!("location={}", out.display())));
-            wait_until_bound(port);
-            let datagrams = datagrams(&stream, rule);
-            send_paced(port, datagrams.iter().map(Vec::as_slice));
-            wait_until("GStreamer has written the stream", || size(&out) >= stream.len() as u64);
-            gstreamer.interrupt();
+            until_nothing_is_lost(|| {
+                let port = free_port_pair();
+                let from = format!("port={port}");
+                let mut command = Command::new("gst-launch-1.0");
+                command.args(["-e", "-q", "udpsrc", "address=127.0.0.1", &from, "buffer-size=2000000"]);
+                command.args([caps, "!", "rtpmpvdepay", "!", "filesink", "buffer-mode=unbuffered"]);
+                let mut gstreamer = Running::start(command.arg(format!("location={}", out.display())));
+                wait_until_bound(port);
+                let datagrams = datagrams(&stream, rule);
+                send_paced(port, datagrams.iter().map(Vec::as_slice));
+                let came = holds_within(ENOUGH, || size(&out) >= stream.len() as u64);
+                gstreamer.interrupt();
+                came
+            });
             assert_same(&std::fs::read(&out).unwrap(), &stream, &format!("{} {rule}", path.display()));
         }
     }
@@ -108,26 +113,35 @@ fn ffmpeg_receives_what_is_sent() {
     let scratch = Scratch::new("ffmpeg-receives");
     for (path, stream) in support::streams() {
         for &rule in PacketRule::ALL {
-            let port = free_port_pair();
-            let (sdp, out) = (scratch.file("stream.sdp"), scratch.file(&format!("{rule}.m2v")));
-            let description = "v=0\r\no=- 0 0 IN IP4 127.0.0.1\r\ns=test\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\n";
-            std::fs::write(&sdp, format!("{description}m=video {port} RTP/AVP 32\r\n")).unwrap();
-            let mut command = Command::new("ffmpeg");
-            command.args(["-v", "fatal", "-nostdin", "-y", "-protocol_whitelist", "file,udp,rtp"]);
-            command.args(["-probesize", "32", "-analyzeduration", "0", "-i"]).arg(&sdp);
-            command.args(["-c", "copy", "-f", "mpeg2video", "-flush_packets", "1"]).arg(&out);
-            let ffmpeg = Running::start(&mut command);
-            wait_until_bound(port);
-            wait_until_bound(port + 1);
-            // FFmpeg writes a frame once it has seen the start of the next: the first frame follows the last.
-            let again = [&stream[..], &stream[support::access_units(&stream)[0].clone()]].concat();
-            let datagrams = datagrams(&again, rule);
-            send_paced(port, datagrams.iter().map(Vec::as_slice));
-            wait_until("FFmpeg has written the stream", || size(&out) >= stream.len() as u64);
-            drop(ffmpeg);
-            assert_same(&std::fs::read(&out).unwrap(), &stream, &format!("{} {rule}", path.display()));
+            let received = received_by_ffmpeg(&scratch, &stream, rule);
+            assert_same(&received, &stream, &format!("{} {rule}", path.display()));
         }
     }
+}
+
+/// What FFmpeg writes of a stream that is sent to it.
+fn received_by_ffmpeg(scratch: &Scratch, stream: &[u8], rule: PacketRule) -> Vec<u8> {
+    let (sdp, out) = (scratch.file("stream.sdp"), scratch.file(&format!("{rule}.m2v")));
+    until_nothing_is_lost(|| {
+        let port = free_port_pair();
+        let description = "v=0\r\no=- 0 0 IN IP4 127.0.0.1\r\ns=test\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\n";
+        std::fs::write(&sdp, format!("{description}m=video {port} RTP/AVP 32\r\n")).unwrap();
+        let mut command = Command::new("ffmpeg");
+        command.args(["-v", "fatal", "-nostdin", "-y", "-protocol_whitelist", "file,udp,rtp"]);
+        command.args(["-probesize", "32", "-analyzeduration", "0", "-i"]).arg(&sdp);
+        command.args(["-c", "copy", "-f", "mpeg2video", "-flush_packets", "1"]).arg(&out);
+        let ffmpeg = Running::start(&mut command);
+        wait_until_bound(port);
+        wait_until_bound(port + 1);
+        // FFmpeg writes a frame once it has seen the start of the next: the first frame follows the last.
+        let again = [stream, &stream[support::access_units(stream)[0].clone()]].concat();
+        let datagrams = datagrams(&again, rule);
+        send_paced(port, datagrams.iter().map(Vec::as_slice));
+        let came = holds_within(ENOUGH, || size(&out) >= stream.len() as u64);
+        drop(ffmpeg);
+        came
+    });
+    std::fs::read(&out).unwrap()
 }
 
 #[test]

@@ -17,7 +17,8 @@ use framewire_wire::rtp_payload::{PacketRule, Packetizer, StreamOrigin};
 use framewire_wire::sdp;
 use support::nal::{Codec, access_units, split, with_start_codes};
 use support::programs::{
-    Running, Scratch, are_there, free_port_pair, receive_until_end, send_paced, size, wait_until, wait_until_bound,
+    ENOUGH, Running, Scratch, are_there, free_port_pair, holds_within, receive_until_end, send_paced, size,
+    until_nothing_is_lost, wait_until_bound,
 };
 use support::receiving::frames_of;
 
@@ -71,23 +72,27 @@ fn gstreamer_receives_nal_units_that_are_sent() {
     let scratch = Scratch::new("gst-receives-nal");
     for (codec, rule) in CODECS.into_iter().flat_map(|codec| RULES.map(|rule| (codec, rule))) {
         for (path, stream) in support::streams_of(codec.suffix()) {
-            let port = free_port_pair();
             let out = scratch.file(&format!("{rule}.{}", codec.suffix()));
             let name = codec.format().encoding_name;
             let caps = format!("caps=application/x-rtp,media=video,clock-rate=90000,encoding-name={name},payload=96");
             let byte_stream = format!("video/x-{},stream-format=byte-stream,alignment=au", codec.suffix());
-            let mut command = Command::new("gst-launch-1.0");
-            command.args(["-e", "-q", "udpsrc", "address=127.0.0.1", &format!("port={port}"), "buffer-size=2000000"]);
-            command.args([&caps, "!", &format!("rtp{}depay", codec.suffix()), "!", &byte_stream, "!"]);
-            command.args(["filesink", "buffer-mode=unbuffered"]);
-            let mut gstreamer = Running::start(command.arg(format!("location={}", out.display())));
-            wait_until_bound(port);
             let units = access_units(codec, &stream);
-            let datagrams = datagrams(codec, &units, rule);
-            send_paced(port, datagrams.iter().map(Vec::as_slice));
             let sent = with_start_codes(&units.concat());
-            wait_until("GStreamer has written the stream", || size(&out) >= sent.len() as u64);
-            gstreamer.interrupt();
+            until_nothing_is_lost(|| {
+                let port = free_port_pair();
+                let mut command = Command::new("gst-launch-1.0");
+                let from = format!("port={port}");
+                command.args(["-e", "-q", "udpsrc", "address=127.0.0.1", &from, "buffer-size=2000000"]);
+                command.args([&caps, "!", &format!("rtp{}depay", codec.suffix()), "!", &byte_stream, "!"]);
+                command.args(["filesink", "buffer-mode=unbuffered"]);
+                let mut gstreamer = Running::start(command.arg(format!("location={}", out.display())));
+                wait_until_bound(port);
+                let datagrams = datagrams(codec, &units, rule);
+                send_paced(port, datagrams.iter().map(Vec::as_slice));
+                let came = holds_within(ENOUGH, || size(&out) >= sent.len() as u64);
+                gstreamer.interrupt();
+                came
+            });
             assert_same(&units_of(&out), &sent, &format!("{} {rule}", path.display()));
         }
     }
@@ -102,27 +107,30 @@ fn ffmpeg_receives_nal_units_that_are_sent_by_their_description() {
     let scratch = Scratch::new("ffmpeg-receives-nal");
     for (codec, rule) in CODECS.into_iter().flat_map(|codec| RULES.map(|rule| (codec, rule))) {
         for (path, stream) in support::streams_of(codec.suffix()) {
-            let port = free_port_pair();
             let (description, out) = (scratch.file("stream.sdp"), scratch.file(&format!("{rule}.{}", codec.suffix())));
             let units = access_units(codec, &stream);
-            let first = with_start_codes(&units[0]);
-            std::fs::write(&description, sdp::describe(codec.format(), Ipv4Addr::LOCALHOST.into(), port, &first))
-                .unwrap();
-            let mut command = Command::new("ffmpeg");
-            command.args(["-v", "fatal", "-nostdin", "-y", "-protocol_whitelist", "file,udp,rtp"]);
-            command.args(["-probesize", "32", "-analyzeduration", "0", "-i"]).arg(&description);
-            let muxer = if codec == Codec::H264 { "h264" } else { "hevc" };
-            command.args(["-c", "copy", "-f", muxer, "-flush_packets", "1"]).arg(&out);
-            let ffmpeg = Running::start(&mut command);
-            wait_until_bound(port);
-            wait_until_bound(port + 1);
-            // FFmpeg writes a frame once it has seen the start of the next: the first frame follows the last.
-            let again: Vec<_> = units.iter().chain(&units[..1]).cloned().collect();
-            let datagrams = datagrams(codec, &again, rule);
-            send_paced(port, datagrams.iter().map(Vec::as_slice));
             let sent = with_start_codes(&units.concat());
-            wait_until("FFmpeg has written the stream", || size(&out) >= sent.len() as u64);
-            drop(ffmpeg);
+            until_nothing_is_lost(|| {
+                let port = free_port_pair();
+                let first = with_start_codes(&units[0]);
+                let text = sdp::describe(codec.format(), Ipv4Addr::LOCALHOST.into(), port, &first);
+                std::fs::write(&description, text).unwrap();
+                let mut command = Command::new("ffmpeg");
+                command.args(["-v", "fatal", "-nostdin", "-y", "-protocol_whitelist", "file,udp,rtp"]);
+                command.args(["-probesize", "32", "-analyzeduration", "0", "-i"]).arg(&description);
+                let muxer = if codec == Codec::H264 { "h264" } else { "hevc" };
+                command.args(["-c", "copy", "-f", muxer, "-flush_packets", "1"]).arg(&out);
+                let ffmpeg = Running::start(&mut command);
+                wait_until_bound(port);
+                wait_until_bound(port + 1);
+                // FFmpeg writes a frame once it has seen the start of the next: the first frame follows the last.
+                let again: Vec<_> = units.iter().chain(&units[..1]).cloned().collect();
+                let datagrams = datagrams(codec, &again, rule);
+                send_paced(port, datagrams.iter().map(Vec::as_slice));
+                let came = holds_within(ENOUGH, || size(&out) >= sent.len() as u64);
+                drop(ffmpeg);
+                came
+            });
             assert_same(&units_of(&out), &sent, &format!("{} {rule}", path.display()));
         }
     }

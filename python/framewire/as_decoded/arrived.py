@@ -11,8 +11,9 @@ import polars as pl
 from framewire import stats
 from framewire.report.cut_stream import H264, H265, CutStream, StreamError, starts_of
 from framewire.report.data import Flow, ReportRun
+from framewire.report.decoding import identical
 from framewire.report.originals import Received
-from framewire.transports import TRANSPORTS
+from framewire.transports import TRANSPORTS, Parts
 
 __all__ = ["Arrival", "arrivals", "beginning"]
 
@@ -80,8 +81,12 @@ def _damaged(run: ReportRun, flow: Flow, ledger: pl.DataFrame) -> Iterator[Arriv
 
 def _is_rtp(flow: Flow) -> bool:
     """Its packets carry frames as a payload format of RTP has them, by themselves and in datagrams."""
-    parts = next((one.parts for one in TRANSPORTS if one.name == flow.transport), None)
+    parts = _parts(flow)
     return parts is not None and (parts.format, parts.socket) == ("rtp", "datagram")
+
+
+def _parts(flow: Flow) -> Parts | None:
+    return next((one.parts for one in TRANSPORTS if one.name == flow.transport), None)
 
 
 def beginning(sent: CutStream, one: Arrival, largest: int) -> bytes:
@@ -114,6 +119,8 @@ def _behind(code: bytes, starts: Sequence[int], payload: int, largest: int, head
     return ends
 
 
-def is_as_sent(one: Received, sent: CutStream) -> bool:
-    """Whether what came whole has the movie's own sizes: a queue that gives frames other numbers may change them."""
-    return all(one.stream.places[frame][1] == sent.places[frame][1] for frame in one.stream.places)
+def is_of_the_movie(flow: Flow, one: Received, sent: CutStream) -> bool:
+    """Whether what was sent of frames are the movie's own bytes: the dependency queue may give frames other numbers,
+    which stand in their headers (docs/decoders.md), and then has done so in those that came whole, too."""
+    parts = _parts(flow)
+    return parts is None or parts.queue != "dependency" or identical(one.stream, sent, [*one.stream.places])

@@ -6,14 +6,15 @@ pictures: of damaged frames nobody could tell which picture is which.
 
 from __future__ import annotations
 
-from framewire.report.cut_stream import H264, H265, MPEG_VIDEO, Coding
+from framewire.report.cut_stream import H264, H265, MPEG4_PART2, MPEG_VIDEO, Coding
 
-__all__ = ["block", "head"]
+__all__ = ["block", "head", "place"]
 
 CODECS = {
     MPEG_VIDEO: b"V_MPEG2",
     H264: b"V_MPEG4/ISO/AVC",
     H265: b"V_MPEGH/ISO/HEVC",
+    MPEG4_PART2: b"V_MPEG4/ISO/ASP",
 }
 """Identifiers of RFC 9559's codec mappings; units with start codes, as they are without CodecPrivate."""
 
@@ -36,10 +37,19 @@ def head(coding: Coding, width: int, height: int) -> bytes:
     return ebml + _id(0x18538067) + UNKNOWN + info + _element(0x1654AE6B, _element(0xAE, *track, video))
 
 
+_BLOCK = b"\x81\x00\x00\x80"
+"""What stands before a frame: the track, no time beside the cluster's, and that it can be decoded by itself."""
+
+
 def block(number: int, frame: bytes) -> bytes:
     """One frame in a cluster of its own; its presentation time is its number, in milliseconds."""
-    simple = b"\x81" + (0).to_bytes(2, "big") + b"\x80" + frame
+    simple = _BLOCK + frame
     return _element(0x1F43B675, _number(0xE7, number), _element(0xA3, simple))
+
+
+def place(block: bytes, frame: bytes) -> int:
+    """Where a demuxer sees this frame in its block: where the content of the element SimpleBlock begins."""
+    return len(block) - len(frame) - len(_BLOCK)
 
 
 def _id(number: int) -> bytes:

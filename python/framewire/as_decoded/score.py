@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from framewire.as_decoded.arrived import Arrival, arrivals, beginning, is_as_sent
+from framewire.as_decoded.arrived import Arrival, arrivals, beginning, is_of_the_movie
 from framewire.as_decoded.decoder import pictures
 from framewire.as_decoded.similarity import Similarity
 from framewire.content_store import replacing
@@ -85,11 +86,14 @@ def write(run: ReportRun, table: pl.DataFrame) -> Path:
 def _of_flow(run: ReportRun, flow: Flow, original: Original, one: Received) -> tuple[Score, pl.DataFrame]:
     came = arrivals(run, flow)
     damaged = sum(arrival.payload is not None for arrival in came)
-    if damaged and not is_as_sent(one, original.stream):
+    if damaged and not is_of_the_movie(flow, one, original.stream):
         raise StreamError("what it sent has other bytes than the movie: how a damaged frame begins is not known")
     largest = _largest_payload(run, flow)
-    kept = _Screen(one.display.source, _decoded(original, one))
-    concealed = _Screen(_shown(run, flow, came), _as_decoded(original, one, came, largest))
+    whole, right = [arrival for arrival in came if arrival.payload is None], {*one.slots}
+    # A receiver that discards gives its decoder what came whole; shown is what is decoded right.
+    of_whole = ((number, picture) for number, picture in _decoded(original, one, whole, largest) if number in right)
+    kept = _Screen(one.display.source, of_whole)
+    concealed = _Screen(_planned(run, flow, came), _decoded(original, one, came, largest))
     count, size = original.ledger.height, original.width * original.height
     rows: dict[bool, list[float]] = {False: [], True: []}
     with ExitStack() as stack:
@@ -109,7 +113,7 @@ def _of_flow(run: ReportRun, flow: Flow, original: Original, one: Received) -> t
     tables = [
         pl.DataFrame(
             {"flow": [flow.name] * count, "display": range(count), "as_decoded": [way] * count,
-             "on_screen": screen.source, "psnr_db": rows[way], "ssim": similar[way]},
+             "on_screen": screen.on_screen, "psnr_db": rows[way], "ssim": similar[way]},
             schema=SCHEMA,
         )
         for way, screen in ((False, kept), (True, concealed))
@@ -125,40 +129,44 @@ def _largest_payload(run: ReportRun, flow: Flow) -> int:
     return int(flow.settings.get("mtu") or 1500) - headers_of_ip_udp_rtp
 
 
-class _Screen:
-    """What stands in each slot, of pictures that come in display order."""
+HELD_BACK = 16
+"""Pictures that a decoder may put out behind later ones: as many as it may hold (ITU-T H.264 and H.265, A.4)."""
 
-    def __init__(self, source: Sequence[int | None], came: Iterator[tuple[int, bytes]]) -> None:
-        self.source = source
+
+class _Screen:
+    """What stands in each slot, of numbered pictures."""
+
+    def __init__(self, planned: Sequence[int | None], came: Iterator[tuple[int, bytes]]) -> None:
+        self.on_screen: list[int | None] = []
+        """By slot, the number of the picture that stands there; None before the first."""
+        self._planned = planned
         self._came = came
-        self._next: tuple[int, bytes] | None = next(came, None)
-        self._held: bytes | None = None
+        self._waiting: list[tuple[int, bytes]] = []
+        self._held: tuple[int, bytes] | None = None
 
     def at(self, slot: int) -> bytes | None:
-        """Slots in order; None before the first picture."""
-        while self._next is not None and self._next[0] <= slot:
-            number, picture = self._next
-            if self.source[slot] == number:
-                self._held = picture
-            self._next = next(self._came, None)
-        return self._held
+        """Slots in order; None before the first picture. What comes behind a later one than its slot is not shown."""
+        while len(self._waiting) <= HELD_BACK and (following := next(self._came, None)) is not None:
+            heappush(self._waiting, following)
+        while self._waiting and self._waiting[0][0] <= slot:
+            number, picture = heappop(self._waiting)
+            if self._planned[slot] == number:
+                self._held = number, picture
+            if len(self._waiting) <= HELD_BACK and (following := next(self._came, None)) is not None:
+                heappush(self._waiting, following)
+        self.on_screen.append(None if self._held is None else self._held[0])
+        return None if self._held is None else self._held[1]
 
 
-def _decoded(original: Original, one: Received) -> Iterator[tuple[int, bytes]]:
-    """What a receiver shows that discards."""
-    if one.decodable:
-        yield from zip(
-            one.slots, luma_pictures(one.stream, one.decodable, original.width, original.height), strict=True
-        )
-
-
-def _as_decoded(original: Original, one: Received, came: list[Arrival], largest: int) -> Iterator[tuple[int, bytes]]:
-    """The same of a decoder that is given everything."""
+def _decoded(original: Original, one: Received, came: list[Arrival], largest: int) -> Iterator[tuple[int, bytes]]:
+    """The pictures of a decoder that is given these frames."""
 
     def frames() -> Iterator[tuple[int, bytes]]:
-        with one.stream.path.open("rb") as whole:
+        with ExitStack() as stack:
+            # Of a flow of which nothing came whole there may be no file.
+            whole = stack.enter_context(one.stream.path.open("rb")) if one.stream.places else None
             for arrival in came:
-                if arrival.payload is not None:
+                if arrival.payload is not None or whole is None:
                     yield arrival.display, beginning(original.stream, arrival, largest)
                     continue
                 offset, size = one.stream.places[arrival.frame]
@@ -169,7 +177,7 @@ def _as_decoded(original: Original, one: Received, came: list[Arrival], largest:
         yield from pictures(original.stream.coding, original.width, original.height, frames())
 
 
-def _shown(run: ReportRun, flow: Flow, came: list[Arrival]) -> list[int | None]:
+def _planned(run: ReportRun, flow: Flow, came: list[Arrival]) -> list[int | None]:
     """Which picture the run's player would have on the screen, slot by slot, were each frame shown of which something
     came; one that waits also waits for all before it in decode order."""
     ledger = run.ledger(flow)

@@ -23,6 +23,7 @@ class Similarity:
     def __init__(self, width: int, height: int) -> None:
         self._geometry = ["-probesize", "32", "-f", "rawvideo", "-pix_fmt", "gray", "-s", f"{width}x{height}"]
         self._queues: list[Queue[bytes | None]] = []
+        self._threads: list[threading.Thread] = []
         self._count = 0
 
     def __enter__(self) -> Similarity:
@@ -40,7 +41,8 @@ class Similarity:
             # FFmpeg reads either when it likes: a thread for each, so that neither waits for the other.
             for _, writing in pairs:
                 queue: Queue[bytes | None] = Queue(AHEAD)
-                threading.Thread(target=_write, args=(queue, writing), daemon=True).start()
+                self._threads.append(threading.Thread(target=_write, args=(queue, writing)))
+                self._threads[-1].start()
                 self._queues.append(queue)
             self._stack = stack.pop_all()
         return self
@@ -70,7 +72,9 @@ class Similarity:
     def _end(self) -> None:
         for queue in self._queues:
             queue.put(None)
-        self._queues = []
+        for thread in self._threads:
+            thread.join()
+        self._queues, self._threads = [], []
 
 
 def _write(queue: Queue[bytes | None], pipe: int) -> None:

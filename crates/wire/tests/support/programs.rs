@@ -13,6 +13,12 @@ use std::time::{Duration, Instant};
 /// How long a program may take for anything before the test fails.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// How often a stream is sent to a program that may lose datagrams.
+const ATTEMPTS: usize = 4;
+
+/// How long it may take for what came.
+pub const ENOUGH: Duration = Duration::from_secs(15);
+
 /// True when every program is there; otherwise says that the test skips.
 pub fn are_there(programs: &[&str]) -> bool {
     let is_missing = |program: &&&str| {
@@ -74,12 +80,27 @@ impl Drop for Running {
 }
 
 /// Waits until `condition` holds.
-pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
+pub fn wait_until(what: &str, condition: impl FnMut() -> bool) {
+    assert!(holds_within(PATIENCE, condition), "waited too long until {what}");
+}
+
+/// Sends a stream to a program until all of it came, in one of a few attempts: nothing makes up for a datagram that a busy
+/// machine loses. `exchange` starts the program, sends, and asks whether all came (within [`ENOUGH`]).
+pub fn until_nothing_is_lost(exchange: impl FnMut() -> bool) {
+    let came = std::iter::repeat_with(exchange).take(ATTEMPTS).any(|came| came);
+    assert!(came, "in none of {ATTEMPTS} attempts all of the stream came");
+}
+
+/// Waits until `condition` holds, and so long at most; whether it does.
+pub fn holds_within(time: Duration, mut condition: impl FnMut() -> bool) -> bool {
     let start = Instant::now();
     while !condition() {
-        assert!(start.elapsed() < PATIENCE, "waited too long until {what}");
+        if start.elapsed() >= time {
+            return false;
+        }
         std::thread::sleep(Duration::from_millis(5));
     }
+    true
 }
 
 /// Waits until a program has bound the UDP port.
