@@ -146,6 +146,27 @@ def test_a_picture_keeps_its_number_where_the_decoder_loses_the_order(codec: str
     assert {number for number, _ in found} <= {display[frame] for frame in came}
 
 
+def test_what_came_of_open_groups_is_scored(tmp_path: Path) -> None:
+    """A decoder that is given only what can be decoded loses its order at other gaps than those that came."""
+    film = tmp_path / "film.h264"
+    picture = ["-f", "lavfi", "-i", "testsrc2=s=320x192:r=25:d=6,noise=alls=20:allf=t", "-pix_fmt", "yuv420p"]
+    options = ["-x264-params", "open-gop=1:keyint=25:bframes=3:threads=1:scenecut=0"]
+    subprocess.run(["ffmpeg", "-v", "error", *picture, "-c:v", "libx264", "-b:v", "400k", *options, film], check=True)
+    (tmp_path / "lossy.toml").write_text(
+        f'seed = 3\nmovie = {{ source = "{film}" }}\n{LOSSY}[[flow]]\ntransport = "udp"\n'
+    )
+    run = load(framewire.run(tmp_path / "lossy.toml", world="simulated", out=tmp_path / "run").directory)
+    ledger = run.ledger(run.streams[0])
+    assert (ledger["complete"] & ~ledger["decodable"]).any(), "something came that cannot be decoded"
+    scores = psnr.measure(run)
+    assert scores.failure is None and not scores.problems
+    (score,), _, missing = as_decoded.measure(run)
+    assert not missing and score.discarded_psnr_db == pytest.approx(scores.mean_db(run.streams[0]), abs=1e-9)
+    # Whatever is shown in its turn is the picture that was sent.
+    rows = scores.of(run.streams[0])
+    assert (rows.filter(pl.col("on_screen") == pl.col("display"))["mse"] == 0).all()
+
+
 def test_scores_stand_side_by_side(run: ReportRun, scored: tuple[list[as_decoded.Score], pl.DataFrame]) -> None:
     (udp, tcp, ts), table = scored
     assert (tcp.discarded_psnr_db, tcp.as_decoded_psnr_db) == (CAP_DB, CAP_DB)

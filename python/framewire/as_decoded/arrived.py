@@ -95,10 +95,7 @@ def beginning(sent: CutStream, one: Arrival, largest: int) -> bytes:
     Of H.264 and H.265, packets carry NAL units without start codes; a unit that does not fit into one, of `largest`
     bytes behind RTP's header, is cut into fragments that carry all but its header (RFC 6184, 5.8; RFC 7798, 4.4.3).
     """
-    offset, size = sent.places[one.frame]
-    with sent.path.open("rb") as source:
-        source.seek(offset)
-        code = source.read(size)
+    code = sent.read(one.frame)
     if one.payload is None:
         return code
     if sent.coding not in (H264, H265):

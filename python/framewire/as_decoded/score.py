@@ -161,20 +161,13 @@ class _Screen:
 def _decoded(original: Original, one: Received, came: list[Arrival], largest: int) -> Iterator[tuple[int, bytes]]:
     """The pictures of a decoder that is given these frames."""
 
-    def frames() -> Iterator[tuple[int, bytes]]:
-        with ExitStack() as stack:
-            # Of a flow of which nothing came whole there may be no file.
-            whole = stack.enter_context(one.stream.path.open("rb")) if one.stream.places else None
-            for arrival in came:
-                if arrival.payload is not None or whole is None:
-                    yield arrival.display, beginning(original.stream, arrival, largest)
-                    continue
-                offset, size = one.stream.places[arrival.frame]
-                whole.seek(offset)
-                yield arrival.display, whole.read(size)
+    def code(arrival: Arrival) -> bytes:
+        damaged = arrival.payload is not None
+        return beginning(original.stream, arrival, largest) if damaged else one.stream.read(arrival.frame)
 
     if came:
-        yield from pictures(original.stream.coding, original.width, original.height, frames())
+        frames = ((arrival.display, code(arrival)) for arrival in came)
+        yield from pictures(original.stream.coding, original.width, original.height, frames)
 
 
 def _planned(run: ReportRun, flow: Flow, came: list[Arrival]) -> list[int | None]:

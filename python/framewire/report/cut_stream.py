@@ -113,6 +113,13 @@ class CutStream:
     """Frame number in decode order -> (offset, size)."""
     coding: Coding = MPEG_VIDEO
 
+    def read(self, frame: int) -> bytes:
+        """One frame."""
+        offset, size = self.places[frame]
+        with self.path.open("rb") as source:
+            source.seek(offset)
+            return source.read(size)
+
     def feed(self, frames: Sequence[int], sink: IO[bytes]) -> None:
         """Writes the named frames, in the order given, then the end of the sequence."""
         with self.path.open("rb") as source:

@@ -13,7 +13,7 @@ there, point by point, and only those pictures of the movie are decoded that thi
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -291,20 +291,34 @@ class Screen:
         self.errors = np.full(original.ledger.height, np.nan)
         self._decodable = {*one.slots}
         self._source = one.display.source
-        self._pictures = luma_pictures(one.stream, one.decodable, original.width, original.height)
+        self._pictures = self._decoded(one, original)
+        self._next = next(self._pictures, None)
         self._held = black(original.width * original.height)
         self._count = 0
 
+    def _decoded(self, one: Received, original: Original) -> Iterator[tuple[int, bytes]]:
+        """Number and picture of the frames that can be decoded. The decoder is given all that came whole: without the
+        others what came would have other gaps, and a decoder may lose its order at those."""
+        from framewire.as_decoded.decoder import pictures  # which needs scores of this module
+
+        display = dict(original.ledger.select("frame", "display").iter_rows())
+        given = ((display[frame], one.stream.read(frame)) for frame in one.stream.places)
+        came = pictures(original.stream.coding, original.width, original.height, given)
+        return ((number, picture) for number, picture in came if number in self._decodable)
+
     def compare(self, slot: int, sent: bytes) -> None:
         """Takes the next picture of the original."""
-        if slot in self._decodable and (got := next(self._pictures, None)) is not None:
-            self._count += 1
-            self._held = got if self._source[slot] == slot else self._held
+        while self._next is not None and self._next[0] <= slot:
+            number, picture = self._next
+            if number == slot:
+                self._count += 1
+                self._held = picture if self._source[slot] == slot else self._held
+            self._next = next(self._pictures, None)
         self.errors[slot] = squared_error(sent, self._held)
 
     def problem(self) -> str | None:
         """Why it cannot be told which picture is which, or None."""
-        count = self._count + sum(1 for _ in self._pictures)
+        count = self._count
         if count == len(self._decodable):
             return None
         return (
