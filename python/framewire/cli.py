@@ -225,6 +225,12 @@ def report(
         webbrowser.open(path.resolve().as_uri())
 
 
+def _refuse_no_run(directory: Path) -> None:
+    if not (directory / "run.json").is_file():
+        reason = "not a run directory: it has no run.json" if directory.exists() else "no such directory"
+        raise InputError(f"{directory}: {reason}")
+
+
 @app.command(
     short_help="Score a run as a decoder conceals what is damaged.",
     epilog="Example: framewire score runs/camera-20261120-140000",
@@ -242,12 +248,13 @@ def score(
     from framewire import as_decoded
     from framewire.report.data import load
 
+    _refuse_no_run(directory)
     run = load(directory)
     files.check_takes_files(directory / as_decoded.FILE)
     with progress_module.for_console(stderr()) as display:
         scores, table, missing = as_decoded.measure(run, display)
     for one in missing:
-        complain(f"not scored: {one}")
+        warn(f"not scored: {one}")
     if not scores:
         raise InputError(f"{directory}: there is no picture to score")
     as_decoded.write(run, table)
@@ -282,12 +289,15 @@ def render(
     """Write a film of what each viewer saw: all screens beside what was sent, with every freeze and pause."""
     from framewire import render as rendering
 
+    _refuse_no_run(directory)
+    if out is not None and out.suffix.lower() != ".mp4":
+        raise InputError(f"{out}: the film is MP4: allowed is a name that ends in .mp4")
     files.check_takes_files(out or directory / "film.mp4")
     options = rendering.Options(tuple(flows or ()), begin, end, width, texts=not no_texts)
     with progress_module.for_console(stderr()) as display:
         path, missing = rendering.render(directory, out, options, display)
     for one in missing:
-        complain(f"not shown: {one}")
+        warn(f"not shown: {one}")
     typer.echo(path)
     if open_film:
         webbrowser.open(path.resolve().as_uri())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import re
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from framewire import InputError
 from framewire.cli import app
 from framewire.errors import MachineError
 from framewire.render import Options, render
-from framewire.render.excerpts import worst
+from framewire.render.excerpts import FOOT, worst
 from framewire.render.panel import GAP, Grid
 from framewire.render.screens import of_run, standing
 from framewire.report.data import load
@@ -111,7 +112,7 @@ def test_captions_say_what_is_missing_and_for_how_long(movie: Path, pictures: li
     screens, _ = of_run(load(write_run(tmp_path / "run", movie, deliveries)))
     lost, sent, none = pictures[b].display, screens[0], screens[2]
     assert sent.caption(0.4, 10) == ("frame 10", False)
-    assert screens[1].caption(lost / RATE, lost - 1) == (f"frozen 0.0 s, frame {lost} lost (on the link)", True)
+    assert screens[1].caption(lost / RATE, lost - 1) == (f"frozen 0.04 s, frame {lost} lost (on the link)", True)
     assert screens[1].caption((lost + 1) / RATE, lost + 1) == (f"frame {lost + 1}", False)
     assert none.caption(1.0, None) == ("frame 25 lost (on the link)", True)
     slow = [at + 2 * 10**9 * (number > 30) for number, at in enumerate(prompt(pictures))]
@@ -208,7 +209,7 @@ def test_a_report_holds_films_of_the_worst_moments_on_request(
     assert asked.exit_code == 0, asked.output
     (code,) = re.findall(r'<video [^>]*src="data:video/mp4;base64,([^"]*)"', (run / "report.html").read_text())
     (tmp_path / "excerpt.mp4").write_bytes(base64.b64decode(code))
-    grid = Grid.of(2, WIDTH / HEIGHT, (960 - GAP) // 2 - GAP)
+    grid = replace(Grid.of(2, WIDTH / HEIGHT, (960 - GAP) // 2 - GAP), foot=FOOT)
     assert len(decoded(tmp_path / "excerpt.mp4", *grid.size)) == 50  # the movie is shorter than an excerpt
     assert CliRunner().invoke(app, ["report", str(run)]).exit_code == 0
     assert "<video" not in (run / "report.html").read_text()

@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from framewire.report.comparison import COLUMNS, columns, rows
 from framewire.report.metrics import Metrics
+from framewire.report.outcome import of_sound
 from framewire.report.palette import Look
 from framewire.report.rules import LATENCY_MS, LIVE, PAUSE, choose, rules_for
 from framewire.report.verdict import judge
@@ -454,3 +455,12 @@ def test_nothing_is_chosen_where_the_machine_cut_flows_off() -> None:
     assert not any("good" in text for text in verdict.reasons), "no reason to choose one"
     assert len(verdict.others) == 2, "what each brought is still said"
     assert judge(flows).best == ["good"]
+
+
+def test_the_verdict_says_that_it_is_of_the_picture_where_sound_is_lacking() -> None:
+    late = flow("late", sound_shown=75, sound_late=24, sound_lost=1)
+    fine = flow("fine", sound_shown=995, sound_late=5, sound_lost=0)
+    assert [text.striptags() for text in of_sound([late, fine, flow("mute")])] == [
+        "The verdict is of the picture. Of the sound, of late 1.0 % was lost and 24.0 % late."
+    ]
+    assert of_sound([fine, flow("mute")]) == []

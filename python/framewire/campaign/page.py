@@ -31,6 +31,9 @@ MOST_FIGURES = 48
 
 MOST_TICKS = 10
 
+LONGEST_LABEL = 18
+"""Characters of a value below an axis; a table as a value has many."""
+
 _HEIGHT = 290
 
 
@@ -56,8 +59,8 @@ def _html(campaign: Campaign) -> str:
             title=campaign.name,
             heading=campaign.name,
             facts=_facts(campaign),
-            command=f"framewire campaign {campaign.name}.toml",
-            again="The same campaign gives the same numbers",
+            command=f"framewire report {campaign.directory}",
+            again="The page again",
             brand="framewire campaign",
         ),
         figures=arranged(figures[:MOST_FIGURES]),
@@ -73,7 +76,7 @@ _METHOD = (
     "A line is a flow of the scenario, by its mean over the repeats; bars are its 95 % confidence interval. All flows "
     "of a repeat meet the same channel, so that two of them are compared repeat by repeat: a difference is "
     "called clear where the interval of the mean difference (Student's t) does not hold zero.",
-    "Any cell can be run again in full, with its packets and a report of its own: `framewire campaign cell`.",
+    "Any cell can be run again in full, with its packets and a report of its own (framewire campaign cell).",
 )
 
 
@@ -237,7 +240,9 @@ def _figures(grid: _Grid) -> Iterator[Figure]:
 def _ticks(values: pl.Series) -> dict[str, Any]:
     """At the values of an axis, where they are few."""
     if not values.dtype.is_numeric():
-        return {"type": "category"}
+        labels = values.unique(maintain_order=True).to_list()
+        short = [one if len(one) <= LONGEST_LABEL else f"{one[:LONGEST_LABEL]}…" for one in map(str, labels)]
+        return {"type": "category", "tickvals": labels, "ticktext": [plain(one) for one in short]}
     few = values.unique().sort().to_list()
     return {"tickvals": few} if len(few) <= MOST_TICKS else {}
 

@@ -26,6 +26,10 @@ WIDTH = 960
 """Of the whole picture, in pixels: an excerpt of the lab's movie has 1 to 2 MB, so that a page with two is under 15."""
 
 
+FOOT = 72
+"""Pixels that a browser's controls cover while a film stands still."""
+
+
 @dataclass(frozen=True)
 class Excerpt:
     """A part of the film."""
@@ -47,7 +51,7 @@ def excerpts(run: ReportRun, progress: Callable[[dict[str, Any]], None]) -> list
     for begin_s in worst(screens):
         end_s = min(begin_s + LENGTH_S, seconds_of(screens))
         columns = Grid.of(len(screens), 4 / 3, None).columns
-        options = Options(begin_s=begin_s, end_s=end_s, width=(WIDTH - GAP) // columns - GAP)
+        options = Options(begin_s=begin_s, end_s=end_s, width=(WIDTH - GAP) // columns - GAP, foot=FOOT)
         with tempfile.TemporaryDirectory(prefix="framewire-") as scratch:
             target = Path(scratch) / "excerpt.mp4"
             encode(target, screens, options, progress)

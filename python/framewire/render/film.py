@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -41,6 +41,8 @@ class Options:
     end_s: float | None = None
     width: int | None = None
     """Of each screen, in pixels; as large as there is room in 1920 x 1080 where it is not given."""
+    foot: int = 0
+    """Pixels below the screens that stay free."""
     texts: bool = True
     """Frame numbers and fates below the screens."""
 
@@ -95,7 +97,7 @@ def encode(target: Path, screens: Sequence[Screen], options: Options, progress: 
     first = next(_shown(screens[0], 2 * ((options.width or 640) // 2), [0]), None)
     if first is None:
         raise StreamError(f"{screens[0].label} has no picture")
-    grid = Grid.of(len(screens), first.width / first.height, options.width)
+    grid = replace(Grid.of(len(screens), first.width / first.height, options.width), foot=options.foot)
     views = [
         (screen, wanted, _shown(screen, grid.width, wanted.tolist()))
         for screen in screens

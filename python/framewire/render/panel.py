@@ -42,15 +42,17 @@ class Grid:
     width: int
     """Of a panel's picture, in pixels; as its height, even."""
     height: int
+    foot: int = 0
+    """Pixels below all: where players put their controls over a film that stands still."""
 
     @classmethod
     def of(cls, count: int, aspect: float, width: int | None) -> Grid:
         """For so many pictures of this ratio of width to height: the grid in which they are largest.
 
         >>> Grid.of(8, 16 / 9, None)
-        Grid(columns=3, rows=3, width=570, height=320)
+        Grid(columns=3, rows=3, width=570, height=320, foot=0)
         >>> Grid.of(2, 4 / 3, 320)
-        Grid(columns=2, rows=1, width=320, height=240)
+        Grid(columns=2, rows=1, width=320, height=240, foot=0)
         """
         found = []
         for columns in range(1, count + 1):
@@ -67,6 +69,7 @@ class Grid:
         """Of the whole picture, both even, as most encodings want it."""
         wide = GAP + self.columns * (self.width + GAP)
         high = GAP + self.rows * (self.height + _bar(self.width) + GAP)
+        high += self.foot
         return wide + wide % 2, high + high % 2
 
     def draw(self, panels: Sequence[Panel], clock: str, *, texts: bool) -> Image.Image:

@@ -71,13 +71,14 @@ class Screen:
         due = min(int(at_s * self.frame_rate + 1e-6), len(self.missing) - 1)
         if slot is None:
             return ("waiting for the first picture", True) if self.waits else (self._why(due), True)
-        still_s = at_s + 1e-6 - (self.shown_at_s[slot] or 0.0) - 1 / self.frame_rate
+        # Beyond its own time, at the end of the frame of the film.
+        still_s = at_s + 1e-6 - (self.shown_at_s[slot] or 0.0)
         if not self.waits:
-            return (f"frame {slot}", False) if slot == due else (f"frozen {still_s:.1f} s, {self._why(due)}", True)
+            return (f"frame {slot}", False) if slot == due else (f"frozen {still_s:.2f} s, {self._why(due)}", True)
         behind_s = (self.shown_at_s[slot] or 0.0) - slot / self.frame_rate
         behind = f", {behind_s:.1f} s behind" if behind_s > UNSEEN_S else ""
-        if still_s > UNSEEN_S and slot < len(self.missing) - 1:
-            return f"frame {slot}, waiting {still_s:.1f} s{behind}", True
+        if still_s - 1 / self.frame_rate > UNSEEN_S and slot < len(self.missing) - 1:
+            return f"frame {slot}, waiting {still_s - 1 / self.frame_rate:.1f} s{behind}", True
         return f"frame {slot}{behind}", False
 
     def _why(self, due: int) -> str:

@@ -13,8 +13,9 @@ from framewire.report.caveats import caveats, drawn_by_chance, provisional
 from framewire.report.data import ReportRun
 from framewire.report.metrics import Metrics, metrics
 from framewire.report.psnr import PsnrResult
-from framewire.report.rules import PSNR_DB
+from framewire.report.rules import PSNR_DB, SHARE_POINTS
 from framewire.report.verdict import Verdict, judge
+from framewire.report.verdict_text import listed, percent
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,19 @@ def outcome(run: ReportRun, scores: PsnrResult) -> Outcome:
         seeded=drawn_by_chance(run),
         cut_off=endings.cut_off(run),
     )
-    return Outcome(flows, replace(verdict, caveats=[*as_decoded(flows, verdict), *verdict.caveats]))
+    return Outcome(flows, replace(verdict, caveats=[*of_sound(flows), *as_decoded(flows, verdict), *verdict.caveats]))
+
+
+def of_sound(flows: Sequence[Metrics]) -> list[Markup]:
+    """Says that the verdict is of the picture, where sound of a flow was lost or late."""
+    lacking = [
+        Markup("of {} {} was lost and {} late").format(one.flow, percent(lost), percent(late))
+        for one in flows
+        if (lost := one.sound_share(one.sound_lost)) is not None
+        and (late := one.sound_share(one.sound_late)) is not None
+        and lost + late > SHARE_POINTS
+    ]
+    return [Markup("The verdict is of the picture. Of the sound, {}.").format(listed(lacking))] if lacking else []
 
 
 def as_decoded(flows: Sequence[Metrics], verdict: Verdict) -> list[Markup]:

@@ -53,7 +53,7 @@ def gaps(run: ReportRun) -> Figure:
 
 def gaps_over_time(run: ReportRun) -> Figure:
     """The 95th percentile of the gaps of each second, as packets came."""
-    traces = []
+    traces, until_s = [], 0.0
     for flow in run.flows:
         rows = _gaps(run, flow).filter(pl.col("end") == "receiver").drop_nulls("gap_ms")
         if rows.height:
@@ -62,9 +62,10 @@ def gaps_over_time(run: ReportRun) -> Figure:
                 .agg(pl.col("gap_ms").quantile(0.95, "linear"))
                 .sort("second")
             )
+            until_s = max(until_s, seconds["second"][-1] + 1)
             x, y = (seconds["second"] + 0.5).to_list(), seconds["gap_ms"].clip(LEAST_MS).to_list()
             traces.append(line(flow, x, y, hovertemplate="%{y:.3g} ms"))
-    layout = time_layout(run, "ms")
+    layout = time_layout(run, "ms", until_s=until_s)
     layout["yaxis"] |= {"type": "log", "rangemode": "normal"}
     hint = "The 95th percentile of the times between arriving packets, second by second: where it rises, nothing came."
     return Figure("packet-gaps-time", "Time between packets over the run", hint, traces, layout, _absent(traces))
