@@ -82,13 +82,7 @@ impl FrameTotals {
     }
 
     fn take_fate(&mut self, row: &FrameRow) {
-        *match row.fate {
-            Fate::Shown => &mut self.fates.shown,
-            Fate::Late => &mut self.fates.late,
-            Fate::Undecodable => &mut self.fates.undecodable,
-            Fate::Lost => &mut self.fates.lost,
-            Fate::NotOffered => &mut self.fates.not_offered,
-        } += 1;
+        self.fates.count(row.fate);
         if row.complete {
             self.complete_bytes += u64::from(row.size);
         }

@@ -21,7 +21,7 @@ pub use player::Stalls;
 pub use sound::Sound;
 pub use statistics::LossRuns;
 
-use crate::ledger::Ledger;
+use crate::ledger::{Fate, Ledger};
 use crate::record::FlowLog;
 use air::DatagramCounts;
 use frames::FrameTotals;
@@ -100,6 +100,17 @@ pub struct FateCounts {
 }
 
 impl FateCounts {
+    /// One more of this fate.
+    fn count(&mut self, fate: Fate) {
+        *match fate {
+            Fate::Shown => &mut self.shown,
+            Fate::Late => &mut self.late,
+            Fate::Undecodable => &mut self.undecodable,
+            Fate::Lost => &mut self.lost,
+            Fate::NotOffered => &mut self.not_offered,
+        } += 1;
+    }
+
     /// Frames that arrived whole.
     pub fn whole(&self) -> u32 {
         self.shown + self.late + self.undecodable

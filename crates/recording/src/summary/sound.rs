@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::FateCounts;
-use crate::ledger::{Fate, FrameRow};
+use crate::ledger::FrameRow;
 
 /// What became of the packets of sound of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -18,13 +18,7 @@ pub struct Sound {
 impl Sound {
     /// Takes the next packet.
     pub(super) fn take(&mut self, row: &FrameRow) {
-        *match row.fate {
-            Fate::Shown => &mut self.fates.shown,
-            Fate::Late => &mut self.fates.late,
-            Fate::Undecodable => &mut self.fates.undecodable,
-            Fate::Lost => &mut self.fates.lost,
-            Fate::NotOffered => &mut self.fates.not_offered,
-        } += 1;
+        self.fates.count(row.fate);
         if let (Some(offered), Some(first_byte)) = (row.offered, row.first_byte) {
             let wait = first_byte.saturating_since(offered).as_secs_f64() * 1e3;
             self.longest_wait_ms = Some(self.longest_wait_ms.map_or(wait, |longest| longest.max(wait)));
