@@ -7,23 +7,12 @@ from pathlib import Path
 import calm
 import polars as pl
 import pytest
-from test_emulated import capable
+from worlds import WORLDS
 
 import framewire
 from framewire import movie
 from framewire.report.data import load
 from framewire.report.figures import of_tables
-
-WORLDS = [
-    "simulated",
-    pytest.param(
-        "emulated",
-        marks=[
-            pytest.mark.real_time,
-            pytest.mark.skipif(capable() is not None, reason=f"no emulated world here: {capable()}"),
-        ],
-    ),
-]
 
 SCENARIO = """
 [network]

@@ -8,19 +8,11 @@ from pathlib import Path
 import calm
 import polars as pl
 import pytest
-from test_emulated import capable
+from worlds import WORLDS
 
 import framewire
 from framewire import movie
 from framewire.run_handle import Event
-
-WORLDS = [
-    pytest.param(
-        "emulated",
-        marks=[pytest.mark.real_time, pytest.mark.skipif(capable() is not None, reason=f"not here: {capable()}")],
-    ),
-    "simulated",
-]
 
 PROGRESS = {"event", "flow", "elapsed_s", "offered", "frames", "arrived", "dropped", "throughput_bps", "state"}
 

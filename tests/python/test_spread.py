@@ -7,20 +7,9 @@ from pathlib import Path
 import calm
 import polars as pl
 import pytest
-from test_emulated import capable
+from worlds import WORLDS
 
 from framewire import movie
-
-WORLDS = [
-    "simulated",
-    pytest.param(
-        "emulated",
-        marks=[
-            pytest.mark.real_time,
-            pytest.mark.skipif(capable() is not None, reason=f"no emulated world here: {capable()}"),
-        ],
-    ),
-]
 
 SPREADS = {"at-once": "none", "apart": "0.5 ms", "evenly": "frame-interval"}
 
