@@ -7,7 +7,6 @@ Exit codes: 0 done; 1 a run failed; 2 wrong input (scenario, movie, option); 3 t
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import shutil
 import threading
 import webbrowser
@@ -18,7 +17,7 @@ import typer
 
 import framewire
 from framewire import doctor as doctor_module
-from framewire import files, run_output, standard_streams, terminal
+from framewire import files, run_commands, run_output, standard_streams, terminal
 from framewire import progress as progress_module
 from framewire import scenario as scenario_module
 from framewire.campaign import cli as campaign_cli
@@ -32,7 +31,6 @@ from framewire.commands import (
     print_json,
     stderr,
     stdout,
-    warn,
 )
 from framewire.endpoint import cli as endpoint_cli
 from framewire.errors import InputError, RunError
@@ -187,120 +185,7 @@ def _verdict_on(result: framewire.Run) -> Verdict | None:
         return None
 
 
-@app.command(epilog="Example: framewire report runs/demo-20261120-140000 --open")
-@clear_errors
-def report(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory, or the directory of a campaign.")],
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="The HTML file [default: DIR/report.html].")
-    ] = None,
-    film: Annotated[
-        bool, typer.Option("--film", help="With short films of the worst moments; of a run, some MB and seconds more.")
-    ] = False,
-    open_report: Annotated[bool, typer.Option("--open", help="Open it in a browser.")] = False,
-) -> None:
-    """Write the report of a run or of a campaign, one HTML file."""
-    from framewire.campaign.description import is_campaign
-    from framewire.report import write as write_report
-
-    is_run = (directory / "run.json").is_file()
-    if not is_run and not is_campaign(directory):
-        lacks = "not a run directory: it has no run.json (and no campaign: it has no campaign.json)"
-        raise InputError(f"{directory}: {lacks if directory.exists() else 'no such directory'}")
-    files.check_takes_files(out or directory / "report.html")
-    if is_run:
-        with progress_module.for_console(stderr()) as display:
-            written = write_report(directory, out, display, film=film)
-        path = written.path
-        for one in written.left_out:
-            warn(one)
-    elif film:
-        raise InputError(f"{directory}: --film is of a run; any cell can be run again: framewire campaign cell")
-    else:
-        from framewire.campaign.results import Campaign  # polars is slow to import
-
-        path = Campaign(directory).report(out)
-    typer.echo(path)
-    if open_report:
-        webbrowser.open(path.resolve().as_uri())
-
-
-def _refuse_no_run(directory: Path) -> None:
-    if not (directory / "run.json").is_file():
-        reason = "not a run directory: it has no run.json" if directory.exists() else "no such directory"
-        raise InputError(f"{directory}: {reason}")
-
-
-@app.command(
-    short_help="Score a run as a decoder conceals what is damaged.",
-    epilog="Example: framewire score runs/camera-20261120-140000",
-)
-@clear_errors
-def score(
-    directory: Annotated[Path, typer.Argument(metavar="RUN_DIR", help="A run directory.")],
-    as_json: AsJson = False,
-) -> None:
-    """Score the pictures of a run both ways: damaged frames discarded, as in the report, and as decoded.
-
-    As decoded, FFmpeg's decoder is given all that came, damaged frames up to their first gap, and conceals what it can.
-    The scores of all frames are kept as as_decoded.parquet.
-    """
-    from framewire import as_decoded
-    from framewire.report.data import load
-
-    _refuse_no_run(directory)
-    run = load(directory)
-    files.check_takes_files(directory / as_decoded.FILE)
-    with progress_module.for_console(stderr()) as display:
-        scores, table, missing = as_decoded.measure(run, display)
-    for one in missing:
-        warn(f"not scored: {one}")
-    if not scores:
-        raise InputError(f"{directory}: there is no picture to score")
-    as_decoded.write(run, table)
-    if as_json:
-        print_json([dataclasses.asdict(one) for one in scores])
-    else:
-        stdout().print(run_output.scores_table(scores))
-
-
-@app.command(
-    short_help="Write a film of what each viewer saw.",
-    epilog="Example: framewire render runs/demo-20261120-140000 udp tcp+ifd --from 30 --to 45",
-)
-@clear_errors
-def render(
-    directory: Annotated[Path, typer.Argument(metavar="RUN_DIR", help="A run directory.")],
-    flows: Annotated[
-        list[str] | None, typer.Argument(metavar="[FLOW]...", help="Flows to show [default: all].")
-    ] = None,
-    begin: Annotated[float, typer.Option("--from", metavar="S", help="Where to begin, in seconds.")] = 0.0,
-    end: Annotated[float | None, typer.Option("--to", metavar="S", help="Where to end [default: its end].")] = None,
-    width: Annotated[
-        int | None,
-        typer.Option(metavar="PIXELS", min=64, max=3840, help="Of each screen [default: what fits into 1920x1080]."),
-    ] = None,
-    no_texts: Annotated[bool, typer.Option("--no-texts", help="No frame numbers, fates and red frames.")] = False,
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="The MP4 file [default: RUN_DIR/film.mp4].")
-    ] = None,
-    open_film: Annotated[bool, typer.Option("--open", help="Open it in a browser.")] = False,
-) -> None:
-    """Write a film of what each viewer saw: all screens beside what was sent, with every freeze and pause."""
-    from framewire import render as rendering
-
-    _refuse_no_run(directory)
-    if out is not None and out.suffix.lower() != ".mp4":
-        raise InputError(f"{out}: the film is MP4: allowed is a name that ends in .mp4")
-    files.check_takes_files(out or directory / "film.mp4")
-    options = rendering.Options(tuple(flows or ()), begin, end, width, texts=not no_texts)
-    with progress_module.for_console(stderr()) as display:
-        path, missing = rendering.render(directory, out, options, display)
-    for one in missing:
-        warn(f"not shown: {one}")
-    typer.echo(path)
-    if open_film:
-        webbrowser.open(path.resolve().as_uri())
+run_commands.register(app)
 
 
 def _movie_codecs() -> list[str]:

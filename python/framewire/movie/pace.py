@@ -76,6 +76,6 @@ def has_packets_of_fields(path: Path) -> bool:
         ffmpeg.run(["-i", f"file:{path}", *taken, "-f", "h264", str(stream)], packets.append)
         try:
             found = _native.probe_movie(stream, scratch.file, (25, 1))
-        except _native.MovieError:  # whoever needs the stream says what is wrong with it
+        except _native.MovieError:  # reported where the stream itself is read
             return False
     return 4 * len(columns(found["frames"], scratch)["size"]) < 3 * packets[-1]

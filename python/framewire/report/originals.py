@@ -78,8 +78,8 @@ class Pictures:
         return originals(self._run)
 
     def check(self) -> None:
-        """Looks at all received movies, several at a time: most of the time goes into checksums. Whoever asks while it
-        goes on waits for it."""
+        """Looks at all received movies, several at a time: most of the time goes into checksums. A second call
+        waits for the first."""
         sent, _ = self.originals
         with self._checking, ThreadPoolExecutor(CHECKS) as pool:
             pool.map(lambda pair: self._find(*pair), [(flow, one) for one in sent for flow in one.flows])
