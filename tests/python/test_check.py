@@ -87,6 +87,9 @@ def test_other_programs_are_asked_only_of_crates_that_changed_themselves(check: 
     crates = check.crates_to_test(changed, NEEDS)
     _, rust = check.steps(crates, check.crates_that_changed(changed, NEEDS), [])
     assert rust[-3:] == ["--not-compared=sim", "media", "sim"]
+    of_tcp = check.steps(["sim", "tcp"], {"tcp"}, [])[1]
+    assert not [word for word in of_tcp if "compared" in word], "simulations of the kernel's TCP compare that"
+    assert "--not-compared=sim" in check.steps(["sim", "wire"], {"wire"}, [])[1]
     every = check.crates_that_changed({Path("Cargo.lock")}, NEEDS)
     assert not [word for word in check.steps(crates, every, [])[1] if "compared" in word]
 

@@ -107,7 +107,7 @@ def test_only_what_is_asked_for_is_built(
     cargo.write_text(f"#!/bin/sh\necho $@ > {tmp_path}/said\n")
     cargo.chmod(0o755)
     monkeypatch.setattr(runner, "CARGO", str(cargo))
-    assert runner.built(for_python) == []
+    assert list(runner.built(for_python)) == []
     words = (tmp_path / "said").read_text().split()
     excluded = {word.partition("=framewire-")[2] for word in words if word.startswith("--exclude=")}
     expected = {"benches"} if for_python else {"benches", "emu", "endpoint", "gst", "python", "sockets"}
@@ -143,6 +143,47 @@ def test_cargo_and_its_compilers_end_with_it(tmp_path: Path, number: signal.Sign
     assert not any(map(is_there, started))
 
 
+CARGO = """#!/bin/sh
+artifact() {
+  echo '{"reason": "compiler-artifact", "profile": {"test": true}, "manifest_path": "'$1'/Cargo.toml",'\
+       '"target": {"name": "all"}, "executable": "'$2'"}'
+}
+artifact DIRECTORY/link DIRECTORY/computing
+artifact DIRECTORY/sockets DIRECTORY/waiting
+"""
+
+
+def builder(directory: Path, rest: str) -> tuple[list[str | Path], dict[str, str]]:
+    """How the script is called with a cargo that tells of two test programs, and then does the rest."""
+    for name in ("computing", "waiting"):
+        (directory / name).write_text(f"#!/bin/sh\ntouch {directory}/{name}.began\nexec sleep $TAKES\n")
+    (directory / "cargo").write_text(CARGO.replace("DIRECTORY", str(directory)) + rest)
+    for name in ("computing", "waiting", "cargo"):
+        (directory / name).chmod(0o755)
+    for crate in ("link", "sockets"):
+        (directory / crate).mkdir()
+    command = [sys.executable, REPOSITORY / "scripts/rust-tests", "--no-documentation"]
+    return command, {**os.environ, "CARGO": str(directory / "cargo")}
+
+
+def test_what_computes_runs_while_the_rest_is_compiled(tmp_path: Path) -> None:
+    """And what waits for clocks when nothing is compiled any more."""
+    rest = f"while [ ! -e {tmp_path}/computing.began ]; do sleep 0.05; done\n[ ! -e {tmp_path}/waiting.began ]\n"
+    command, environment = builder(tmp_path, rest)
+    ended = subprocess.run(command, capture_output=True, text=True, env={**environment, "TAKES": "0"}, timeout=60)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert (tmp_path / "waiting.began").exists()
+    assert "link all" in ended.stdout and "sockets all" in ended.stdout
+
+
+def test_what_was_started_ends_where_something_does_not_compile(tmp_path: Path) -> None:
+    rest = f"while [ ! -e {tmp_path}/computing.began ]; do sleep 0.05; done\nexit 101\n"
+    command, environment = builder(tmp_path, rest)
+    ended = subprocess.run(command, capture_output=True, env={**environment, "TAKES": "50"}, timeout=40)
+    assert ended.returncode == 101
+    assert not (tmp_path / "waiting.began").exists()
+
+
 def test_a_test_takes_the_time_from_when_one_before_it_made_room(runner: ModuleType) -> None:
     lines = [("test b ... ok\n", 1.0), ("test c ... ok\n", 3.0), ("test a ... ok\n", 7.0), ("test d ... ok\n", 8.0)]
     took = {test.name: test.ended - test.began for test in runner.timed("link all", 0.0, lines, 2)}
@@ -153,7 +194,9 @@ def test_what_asks_other_programs_is_left_out_where_that_is_wanted(runner: Modul
     for crate, files in runner.COMPARED.items():
         tests = REPOSITORY / "crates" / crate / "tests"
         asking = {
-            path.stem for path in tests.glob("*.rs") if "ffmpeg::" in (text := path.read_text()) or "Command" in text
+            path.stem
+            for path in tests.glob("*.rs")
+            if any(word in path.read_text() for word in ("ffmpeg::", "Command", "programs::", "capture::", "kernel-6"))
         }
         assert set(files) <= asking, crate
     all_of_wire = runner.Program("wire", "all", tmp_path, "")
