@@ -44,6 +44,7 @@ targets! {
     scenario_file
     session_content
     wire_depacketizer
+    wire_http
     wire_mpeg_ts
     wire_nal_depacketizer
     wire_nal_round_trip

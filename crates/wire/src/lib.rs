@@ -1,10 +1,12 @@
-//! Packet formats as pure parse and emit: RTP, its payload formats of video and their descriptions, RTCP, RTSP, RFC 4571, MPEG
+//! Packet formats as pure parse and emit: RTP, its payload formats of video and their descriptions, RTCP, RTSP, HTTP, RFC 4571, MPEG
 //! transport streams, TFRC, VTP.
 //!
 //! Nothing here owns a socket or a clock: a [`rtp_payload::Packetizer`] turns the bytes of one access unit into
 //! datagrams, a [`rtp_payload::Depacketizer`] turns datagrams, whatever arrives, back into access units.
 #![warn(unreachable_pub)]
 
+pub mod http;
+pub mod message;
 pub mod mpeg_ts;
 pub mod rfc4571;
 pub mod rtcp;

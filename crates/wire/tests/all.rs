@@ -1,6 +1,7 @@
 //! All tests of this crate's public side in one program, which is linked once. A new file is named here.
 
 mod dissector;
+mod http_peers;
 mod interop;
 mod nal_dissector;
 mod nal_interop;

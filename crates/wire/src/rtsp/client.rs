@@ -4,10 +4,11 @@ use bytes::Bytes;
 use framewire_units::{Duration, RandomStream, Timestamp};
 
 use super::digest::{Account, Challenge};
-use super::message::{Request, Response, Status};
+use super::message::{Request, Response};
 use super::reader::{Item, Reader, RtspError};
 use super::server::SESSION_TIMEOUT;
 use super::transport::{Carriage, Transport};
+use crate::message::Status;
 
 /// A sign of life goes after this share of the server's timeout.
 const KEEP_ALIVE_PART: u32 = 2;

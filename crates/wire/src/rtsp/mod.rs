@@ -15,7 +15,9 @@ mod transport;
 
 pub use client::{Client, ClientEvent, ClientSettings, Want};
 pub use digest::{Account, Challenge};
-pub use message::{Headers, Request, Response, Status};
-pub use reader::{Item, MOST_BODY_BYTES, MOST_FIELDS, MOST_HEADER_BYTES, Reader, RtspError, put_interleaved};
+pub use message::{Request, Response, Rtsp10};
+pub use reader::{Item, MOST_BODY_BYTES, Reader, RtspError, put_interleaved};
 pub use server::{Delivery, SESSION_TIMEOUT, Server, ServerEvent, ServerSettings};
 pub use transport::{Carriage, Transport};
+
+pub use crate::message::{Headers, MOST_FIELDS, MOST_HEADER_BYTES, Status};

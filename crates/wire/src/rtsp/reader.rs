@@ -1,18 +1,13 @@
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::Bytes;
 
-use super::message::{Headers, Request, Response, Status, VERSION};
+use super::message::{Request, Response, Rtsp10};
+use crate::message::{Head, HeaderScanner, MessageError};
 
 /// What begins a frame of binary data between messages (RFC 2326, section 10.12).
 const DOLLAR: u8 = b'$';
 
 /// Its header: the dollar sign, the channel, and the length in two bytes.
 const FRAME_HEADER: usize = 4;
-
-/// Of one message, the most bytes of start line and fields that are taken: descriptions and credentials have hundreds.
-pub const MOST_HEADER_BYTES: usize = 16 * 1_024;
-
-/// The most fields.
-pub const MOST_FIELDS: usize = 100;
 
 /// The most bytes of a body: descriptions have a few thousand.
 pub const MOST_BODY_BYTES: usize = 256 * 1_024;
@@ -34,29 +29,7 @@ pub enum Item {
 }
 
 /// Bytes that are no RTSP: what follows them is not known, and the connection is to be closed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RtspError {
-    /// The first line is neither of a request nor of a response.
-    #[error("neither a request nor a response of RTSP: {0:?}")]
-    StartLine(String),
-    /// A version other than 1.0.
-    #[error("version {0:?}: RTSP/1.0 is spoken")]
-    Version(String),
-    /// A field without a name, or text that is no UTF-8.
-    #[error("not a field of a header: {0:?}")]
-    Field(String),
-    /// Content-Length is no number, or there are several.
-    #[error("Content-Length: {0:?}")]
-    Length(String),
-    /// More than is taken.
-    #[error("{what}: more than {most}")]
-    TooMuch {
-        /// Of what.
-        what: &'static str,
-        /// How much is taken.
-        most: usize,
-    },
-}
+pub type RtspError = MessageError;
 
 /// Takes a stream of bytes apart into messages and interleaved packets.
 ///
@@ -64,9 +37,7 @@ pub enum RtspError {
 /// gives nothing more. What it holds is bounded: less than a message or frame, as long as it is drained.
 #[derive(Clone, Debug, Default)]
 pub struct Reader {
-    buffer: BytesMut,
-    /// Up to here there is no end of the header.
-    searched: usize,
+    scanner: HeaderScanner,
     broken: bool,
 }
 
@@ -85,7 +56,7 @@ impl Reader {
     /// Takes the next bytes of the stream.
     pub fn feed(&mut self, bytes: &[u8]) {
         if !self.broken {
-            self.buffer.extend_from_slice(bytes);
+            self.scanner.feed(bytes);
         }
     }
 
@@ -97,24 +68,19 @@ impl Reader {
         let item = if self.broken { Ok(None) } else { self.take() };
         if item.is_err() {
             self.broken = true;
-            self.buffer.clear();
+            self.scanner.clear();
         }
         item
     }
 
     /// Bytes of what is not there whole.
     pub fn buffered(&self) -> usize {
-        self.buffer.len()
+        self.scanner.bytes().len()
     }
 
     fn take(&mut self) -> Result<Option<Item>, RtspError> {
-        // Empty lines before a message are passed over (RFC 2326, section 4.1 with RFC 2068, section 4.1).
-        let empty = self.buffer.iter().take_while(|&&byte| matches!(byte, b'\r' | b'\n')).count();
-        if empty > 0 {
-            self.buffer.advance(empty);
-            self.searched = 0;
-        }
-        match self.buffer.first() {
+        self.scanner.skip_empty_lines();
+        match self.scanner.bytes().first() {
             None => Ok(None),
             Some(&DOLLAR) => Ok(self.take_frame()),
             Some(_) => self.take_message(),
@@ -122,129 +88,33 @@ impl Reader {
     }
 
     fn take_frame(&mut self) -> Option<Item> {
-        let &[_, channel, high, low] = self.buffer.first_chunk::<FRAME_HEADER>()?;
+        let &[_, channel, high, low] = self.scanner.bytes().first_chunk::<FRAME_HEADER>()?;
         let length = usize::from(u16::from_be_bytes([high, low]));
-        if self.buffer.len() < FRAME_HEADER + length {
+        if self.scanner.bytes().len() < FRAME_HEADER + length {
             return None;
         }
-        self.buffer.advance(FRAME_HEADER);
-        Some(Item::Interleaved { channel, packet: self.buffer.split_to(length).freeze() })
+        self.scanner.take(FRAME_HEADER);
+        Some(Item::Interleaved { channel, packet: self.scanner.take(length) })
     }
 
     fn take_message(&mut self) -> Result<Option<Item>, RtspError> {
-        let too_much = |what, most| RtspError::TooMuch { what, most };
-        let from = self.searched.saturating_sub(3);
-        let Some(length) = end_of_header(&self.buffer, from) else {
-            self.searched = self.buffer.len();
-            return if self.buffer.len() > MOST_HEADER_BYTES {
-                Err(too_much("bytes of a header", MOST_HEADER_BYTES))
-            } else {
-                Ok(None)
-            };
-        };
-        if length > MOST_HEADER_BYTES {
-            return Err(too_much("bytes of a header", MOST_HEADER_BYTES));
+        let Some(length) = self.scanner.header_length()? else { return Ok(None) };
+        let (head, body) = Head::<Rtsp10>::parse(&self.scanner.bytes()[..length])?;
+        let body = usize::try_from(body.unwrap_or(0)).unwrap_or(usize::MAX);
+        if body > MOST_BODY_BYTES {
+            return Err(RtspError::TooMuch { what: "bytes of a body", most: MOST_BODY_BYTES });
         }
-        let (item, body) = parse(&self.buffer[..length])?;
-        if self.buffer.len() < length + body {
+        if self.scanner.bytes().len() < length + body {
             // The header is read again when its body is there, which is bounded as well.
-            self.searched = length.saturating_sub(4);
             return Ok(None);
         }
-        self.buffer.advance(length);
-        self.searched = 0;
-        let body = self.buffer.split_to(body).to_vec();
-        Ok(Some(match item {
-            Item::Request(request) => Item::Request(Request { body, ..request }),
-            Item::Response(response) => Item::Response(Response { body, ..response }),
-            other => other,
+        self.scanner.take(length);
+        let body = self.scanner.take(body).to_vec();
+        Ok(Some(match head {
+            Head::Request(request) => Item::Request(Request { body, ..request }),
+            Head::Response(response) => Item::Response(Response { body, ..response }),
         }))
     }
-}
-
-/// Where the empty line ends that ends a header; lines end with CR LF, or with LF alone.
-fn end_of_header(bytes: &[u8], from: usize) -> Option<usize> {
-    let mut at = from;
-    while let Some(found) = memchr::memchr(b'\n', bytes.get(at..)?) {
-        at += found + 1;
-        match bytes.get(at..)? {
-            [b'\n', ..] => return Some(at + 1),
-            [b'\r', b'\n', ..] => return Some(at + 2),
-            _ => {}
-        }
-    }
-    None
-}
-
-/// A message without its body, and how long that is.
-fn parse(header: &[u8]) -> Result<(Item, usize), RtspError> {
-    let shown = |bytes: &[u8]| String::from_utf8_lossy(&bytes[..bytes.len().min(80)]).into_owned();
-    let text = std::str::from_utf8(header).map_err(|_| RtspError::Field(shown(header)))?;
-    let mut lines = text.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line));
-    let first = lines.next().unwrap_or_default();
-    let mut headers = Headers::default();
-    let mut length = None;
-    for line in lines.take_while(|line| !line.is_empty()) {
-        if headers.len() >= MOST_FIELDS {
-            return Err(RtspError::TooMuch { what: "fields of a header", most: MOST_FIELDS });
-        }
-        let bad = || RtspError::Field(shown(line.as_bytes()));
-        if line.starts_with([' ', '\t']) {
-            if !headers.extend_last(line.trim()) {
-                return Err(bad());
-            }
-            continue;
-        }
-        let (name, value) = line.split_once(':').ok_or_else(bad)?;
-        let (name, value) = (name.trim_end(), value.trim());
-        if !is_token(name) {
-            return Err(bad());
-        }
-        if name.eq_ignore_ascii_case("Content-Length") {
-            let number = value.bytes().all(|byte| byte.is_ascii_digit()).then(|| value.parse().ok()).flatten();
-            let number: usize = number.ok_or_else(|| RtspError::Length(shown(value.as_bytes())))?;
-            if length.replace(number).is_some_and(|before| before != number) {
-                return Err(RtspError::Length(shown(value.as_bytes())));
-            }
-            continue;
-        }
-        headers.push(name.to_owned(), value.to_owned());
-    }
-    let length = length.unwrap_or(0);
-    if length > MOST_BODY_BYTES {
-        return Err(RtspError::TooMuch { what: "bytes of a body", most: MOST_BODY_BYTES });
-    }
-    Ok((start(first, headers, &shown(first.as_bytes()))?, length))
-}
-
-fn start(line: &str, headers: Headers, shown: &str) -> Result<Item, RtspError> {
-    let bad = || RtspError::StartLine(shown.to_owned());
-    let mut words = line.splitn(3, ' ');
-    let (first, second, third) = (words.next().unwrap_or_default(), words.next().ok_or_else(bad)?, words.next());
-    if first.starts_with("RTSP/") {
-        if first != VERSION {
-            return Err(RtspError::Version(shown.to_owned()));
-        }
-        let is_code = second.len() == 3 && second.bytes().all(|byte| byte.is_ascii_digit());
-        let code: Option<u16> = is_code.then(|| second.parse().ok()).flatten();
-        let code = code.filter(|&code| code >= 100).ok_or_else(bad)?;
-        return Ok(Item::Response(Response { status: Status(code), headers, body: Vec::new() }));
-    }
-    let version = third.ok_or_else(bad)?;
-    let is_url = !second.is_empty() && !second.contains(|c: char| c.is_control() || c.is_whitespace());
-    if !is_token(first) || !is_url {
-        return Err(bad());
-    }
-    if version != VERSION {
-        return Err(if version.starts_with("RTSP/") { RtspError::Version(shown.to_owned()) } else { bad() });
-    }
-    Ok(Item::Request(Request { method: first.to_owned(), uri: second.to_owned(), headers, body: Vec::new() }))
-}
-
-/// A name as methods and fields have it (RFC 2326, section 15.1: token).
-fn is_token(text: &str) -> bool {
-    let separators = b"()<>@,;:\\\"/[]?={} \t";
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic() && !separators.contains(&byte))
 }
 
 #[cfg(test)]
@@ -252,6 +122,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::message::{Headers, Status};
 
     fn read(bytes: &[u8]) -> Result<Vec<Item>, RtspError> {
         let mut reader = Reader::default();
@@ -338,10 +209,13 @@ mod tests {
 
     fn item() -> impl Strategy<Value = Item> {
         let body = prop::collection::vec(any::<u8>(), 0..100);
-        let request = ("[A-Z_]{1,12}", "[!-~]{1,40}", headers(), body.clone())
-            .prop_map(|(method, uri, headers, body)| Item::Request(Request { method, uri, headers, body }));
-        let response = (100u16..1_000, headers(), body.clone())
-            .prop_map(|(code, headers, body)| Item::Response(Response { status: Status(code), headers, body }));
+        let request =
+            ("[A-Z_]{1,12}", "[!-~]{1,40}", headers(), body.clone()).prop_map(|(method, uri, headers, body)| {
+                Item::Request(Request { version: Rtsp10, method, uri, headers, body })
+            });
+        let response = (100u16..1_000, headers(), body.clone()).prop_map(|(code, headers, body)| {
+            Item::Response(Response { version: Rtsp10, status: Status(code), headers, body })
+        });
         let frame =
             (any::<u8>(), body).prop_map(|(channel, packet)| Item::Interleaved { channel, packet: packet.into() });
         prop_oneof![request, response, frame]

@@ -4,9 +4,10 @@ use bytes::Bytes;
 use framewire_units::{Duration, RandomStream, Timestamp};
 
 use super::digest::{Account, Challenge};
-use super::message::{Request, Response, Status};
+use super::message::{Request, Response};
 use super::reader::{Item, Reader, RtspError};
 use super::transport::{Carriage, Transport};
+use crate::message::Status;
 
 /// A session ends after so long without a sign of life of its client: 60 s unless a server says otherwise (RFC 2326, section
 /// 12.37).
@@ -127,7 +128,7 @@ impl Server {
                 Ok(_) => return Ok(()),
                 Err(error) => {
                     let status = match error {
-                        RtspError::Version(_) => Status::VERSION_NOT_SUPPORTED,
+                        RtspError::Version(..) => Status::VERSION_NOT_SUPPORTED,
                         _ => Status::BAD_REQUEST,
                     };
                     self.transmit.push_back(Response::new(status).emit());
