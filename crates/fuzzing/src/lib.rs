@@ -51,6 +51,7 @@ targets! {
     wire_round_trip
     wire_rtcp
     wire_rtsp
+    wire_sound_depacketizer
     wire_tfrc
     wire_vtp
 }

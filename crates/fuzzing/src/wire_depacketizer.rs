@@ -11,10 +11,23 @@ pub(crate) fn run(data: &[u8]) {
     receive(&mpeg_video::FORMAT, data, |frame| assert!(!frame.complete || frame.bytes.starts_with(&[0, 0])));
 }
 
-/// Gives a receiver of this format what is in `data`.
+/// What a receiver here may hold.
+pub(crate) const LIMITS: Limits =
+    Limits { reorder_window: WINDOW, largest_frame: DataSize::from_bytes(LARGEST_FRAME as u64) };
+
+/// Gives a receiver of this format of video what is in `data`.
 pub(crate) fn receive(format: &PayloadFormat, data: &[u8], check: impl Fn(&ReceivedFrame)) {
-    let limits = Limits { reorder_window: WINDOW, largest_frame: DataSize::from_bytes(LARGEST_FRAME as u64) };
-    let mut receiver = Depacketizer::new(format, None, limits);
+    receive_by(Depacketizer::new(format, None, LIMITS), format.payload_type, 1, data, check);
+}
+
+/// The same of any format, of which a payload has so many frames at most.
+pub(crate) fn receive_by(
+    mut receiver: Depacketizer,
+    payload_type: u8,
+    most: usize,
+    data: &[u8],
+    check: impl Fn(&ReceivedFrame),
+) {
     let mut rest = data;
     let mut sequence = 0u16;
     while let [operation, length, step, timestamp, tail @ ..] = rest {
@@ -25,7 +38,7 @@ pub(crate) fn receive(format: &PayloadFormat, data: &[u8], check: impl Fn(&Recei
             // Mostly small steps, sometimes a jump.
             let jump = if operation & 0x40 == 0 { 1 } else { 257 };
             sequence = sequence.wrapping_add((*step as i8 as u16).wrapping_mul(jump));
-            datagram.extend([0x80, format.payload_type | operation << 7]);
+            datagram.extend([0x80, payload_type | operation << 7]);
             datagram.extend(sequence.to_be_bytes());
             datagram.extend([0, 0, 0, timestamp & 3, 0, 0, 0, 1]);
         }
@@ -37,7 +50,7 @@ pub(crate) fn receive(format: &PayloadFormat, data: &[u8], check: impl Fn(&Recei
             assert!(frame.bytes.len() <= LARGEST_FRAME && frame.complete != frame.bytes.is_empty());
             check(&frame);
         }
-        assert!(ready <= usize::from(WINDOW) + 2);
+        assert!(ready <= (usize::from(WINDOW) + 1) * most + 1);
     }
     receiver.flush();
 }

@@ -3,11 +3,23 @@
 use std::fmt::Write;
 use std::net::IpAddr;
 
-use crate::rtp_payload::{CLOCK_RATE, PayloadFormat};
+use crate::rtp_payload::{PayloadFormat, StreamDescription};
+
+/// One stream of a session.
+#[derive(Clone, Copy, Debug)]
+pub struct Stream<'a> {
+    /// Its payload format.
+    pub format: &'a PayloadFormat,
+    /// The port to which it is sent.
+    pub port: u16,
+    /// What is said of it: [`PayloadFormat::description`].
+    pub description: &'a StreamDescription,
+}
 
 /// A description of one stream of video to an address and port, without RTCP: its payload format and payload type, and what
 /// `first`, an access unit that decoding begins with, holds for the decoder (RFC 6184, section 8.2.1; RFC 7798, section
-/// 7.2.1). FFmpeg and GStreamer's `sdpdemux` receive by it.
+/// 7.2.1). FFmpeg and GStreamer's `sdpdemux` receive by it. Of sound, and where bytes are no access unit, see
+/// [`describe_session`].
 ///
 /// ```
 /// use framewire_wire::{rtp_payload::h264, sdp};
@@ -18,17 +30,47 @@ use crate::rtp_payload::{CLOCK_RATE, PayloadFormat};
 /// assert!(text.contains("packetization-mode=1;profile-level-id=42C01E;sprop-parameter-sets=Z0LAHg==,aM4="));
 /// ```
 pub fn describe(format: &PayloadFormat, address: IpAddr, port: u16, first: &[u8]) -> String {
+    let description = format.description(first).unwrap_or_else(|_| StreamDescription::of_video(None));
+    describe_session(address, &[Stream { format, port, description: &description }])
+}
+
+/// A description of streams beside each other, each a session of RTP of its own (RFC 3550, section 5.2), without RTCP.
+///
+/// ```
+/// use framewire_wire::rtp_payload::{aac, mpeg_video};
+/// use framewire_wire::sdp::{Stream, describe_session};
+///
+/// // AAC LC of 48 kHz in stereo, an access unit of one byte (ISO/IEC 14496-3, 1.A.2).
+/// let sound = aac::FORMAT.description(&[0xFF, 0xF1, 0x4C, 0x80, 0x01, 0x1F, 0xFC, 0x21])?;
+/// let picture = mpeg_video::FORMAT.description(&[])?;
+/// let text = describe_session([127, 0, 0, 1].into(), &[
+///     Stream { format: &mpeg_video::FORMAT, port: 5004, description: &picture },
+///     Stream { format: &aac::FORMAT, port: 5006, description: &sound },
+/// ]);
+/// assert!(text.contains("m=video 5004 RTP/AVP 32\r\na=rtpmap:32 MPV/90000\r\nm=audio 5006 RTP/AVP 97\r\n"));
+/// assert!(text.contains("a=rtpmap:97 mpeg4-generic/48000/2\r\n") && text.contains(";mode=AAC-hbr;config=1190;"));
+/// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+/// ```
+pub fn describe_session(address: IpAddr, streams: &[Stream<'_>]) -> String {
     let kind = if address.is_ipv4() { "IP4" } else { "IP6" };
-    let (payload_type, name) = (format.payload_type, format.encoding_name);
     // Section 5: version, origin, session name, connection and times are there always, in this order.
-    let mut text = format!(
-        "v=0\r\no=- 0 0 IN {kind} {address}\r\ns=framewire\r\nc=IN {kind} {address}\r\nt=0 0\r\n\
-         m=video {port} RTP/AVP {payload_type}\r\na=rtpmap:{payload_type} {name}/{CLOCK_RATE}\r\n"
-    );
-    if let Some(parameters) = format.parameters(first) {
+    let mut text = format!("v=0\r\no=- 0 0 IN {kind} {address}\r\ns=framewire\r\nc=IN {kind} {address}\r\nt=0 0\r\n");
+    streams.iter().for_each(|stream| put_media(stream, &mut text));
+    text
+}
+
+/// What is said of one stream: `m=` (section 5.14), `a=rtpmap` (6.6) and `a=fmtp` (6.15).
+fn put_media(stream: &Stream<'_>, text: &mut String) {
+    let Stream { format, port, description } = stream;
+    let (payload_type, name, rate) = (format.payload_type, format.encoding_name, description.clock_rate);
+    let channels = description.channels.map_or(String::new(), |channels| format!("/{channels}"));
+    let media = format.media.name();
+    let lines =
+        format!("m={media} {port} RTP/AVP {payload_type}\r\na=rtpmap:{payload_type} {name}/{rate}{channels}\r\n");
+    text.push_str(&lines);
+    if let Some(parameters) = &description.parameters {
         write!(text, "a=fmtp:{payload_type} {parameters}\r\n").expect("invariant: a string takes all");
     }
-    text
 }
 
 /// Whether a stream can be received whose description has these parameters of its format (the value of `a=fmtp` behind the
@@ -40,7 +82,8 @@ pub fn check_parameters(format: &PayloadFormat, parameters: &str) -> Result<(), 
     for parameter in parameters.split(';') {
         let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
         let (name, value) = (name.trim().to_ascii_lowercase(), value.trim());
-        if let Some(allowed) = format.allowed(&name).filter(|allowed| !allowed.contains(&value)) {
+        let is_one_of = |allowed: &&[&str]| allowed.iter().any(|one| one.eq_ignore_ascii_case(value));
+        if let Some(allowed) = format.allowed(&name).filter(|allowed| !is_one_of(allowed)) {
             return Err(format!("{name}={value}: {} is received", allowed.join(" or ")));
         }
     }

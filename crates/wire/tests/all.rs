@@ -10,6 +10,7 @@ mod outages;
 mod properties;
 mod rtcp_peers;
 mod rtsp_peers;
+mod sound_interop;
 mod streams;
 mod support;
 mod thesis_rule;

@@ -210,7 +210,10 @@ impl Assembler {
 }
 
 /// From the start of the earlier range to the end of the later one.
-fn span(earlier: Option<RangeInclusive<u64>>, later: Option<RangeInclusive<u64>>) -> Option<RangeInclusive<u64>> {
+pub(super) fn span(
+    earlier: Option<RangeInclusive<u64>>,
+    later: Option<RangeInclusive<u64>>,
+) -> Option<RangeInclusive<u64>> {
     match (earlier, later) {
         (Some(earlier), Some(later)) => Some(*earlier.start()..=*later.end()),
         (earlier, later) => earlier.or(later),

@@ -7,7 +7,8 @@ use framewire_units::{DataSize, Timestamp};
 
 use super::assembler::{Assembler, Fragment, ReceivedFrame};
 use super::numbering::{LARGEST_JUMP, NoNumber, Numbering};
-use super::{LARGEST_FRAME, PayloadFormat};
+use super::units::Units;
+use super::{LARGEST_FRAME, PayloadFormat, Reading, StreamDescription};
 use crate::mpeg_ts::depacketizer::{self, Frames};
 use crate::mpeg_ts::{self, Program};
 use crate::rtp::RtpHeader;
@@ -98,6 +99,8 @@ pub struct Depacketizer {
 enum Assembly {
     /// Payloads that carry a part of one frame each.
     Frames(Assembler),
+    /// Payloads of whole access units, or of a part of one.
+    Units(Units),
     /// Packets of a transport stream, which says itself where frames begin and end.
     TransportStream(Box<Frames>),
 }
@@ -107,6 +110,7 @@ impl Assembly {
     fn open<'a>(&self, payload: &'a [u8]) -> Result<&'a [u8], String> {
         match self {
             Self::Frames(assembler) => assembler.open(payload),
+            Self::Units(units) => units.open(payload),
             Self::TransportStream(_) => depacketizer::check(payload).map(|()| payload),
         }
     }
@@ -121,6 +125,7 @@ impl Assembly {
     ) {
         match self {
             Self::Frames(assembler) => assembler.add(sequence, fragment, lost, ready),
+            Self::Units(units) => units.add(sequence, fragment, lost, ready),
             Self::TransportStream(frames) => {
                 frames.add(sequence, fragment.arrived_at, fragment.media, lost.is_some(), fragment.timestamp, ready);
             }
@@ -131,6 +136,7 @@ impl Assembly {
     fn end(&mut self, next: u64, ready: &mut VecDeque<ReceivedFrame>) {
         match self {
             Self::Frames(assembler) => ready.extend(assembler.abandon()),
+            Self::Units(units) => ready.extend(units.abandon(None)),
             Self::TransportStream(frames) => frames.flush(next.saturating_sub(1), 0, ready),
         }
     }
@@ -166,11 +172,33 @@ impl HeldPacket {
 }
 
 impl Depacketizer {
-    /// A receiver for packets of a format. Without an `origin` the first packet that arrives sets it; packets that were
-    /// sent before that one are then refused, and whether its frame was whole is not known.
+    /// A receiver for packets of a format of video. Without an `origin` the first packet that arrives sets it; packets that
+    /// were sent before that one are then refused, and whether its frame was whole is not known.
+    ///
+    /// # Panics
+    /// When the format is of sound, which has to be [described](Self::of_described).
     pub fn new(format: &PayloadFormat, origin: Option<StreamOrigin>, limits: Limits) -> Self {
-        let assembler = Assembler::new((format.joiner)(), limits.largest_frame, origin.is_some());
-        Self::with_assembly(Assembly::Frames(assembler), format.payload_type, origin, limits)
+        let received = Self::of_described(format, &StreamDescription::of_video(None), origin, limits);
+        received.expect("invariant: a format of video needs no description")
+    }
+
+    /// The same for packets of any format, of a stream that was described so.
+    ///
+    /// # Errors
+    /// When the description lacks what a receiver must know, or says what is not received; in words.
+    pub fn of_described(
+        format: &PayloadFormat,
+        description: &StreamDescription,
+        origin: Option<StreamOrigin>,
+        limits: Limits,
+    ) -> Result<Self, String> {
+        let assembly = match format.reading {
+            Reading::Frames(joiner) => {
+                Assembly::Frames(Assembler::new(joiner(), limits.largest_frame, origin.is_some()))
+            }
+            Reading::Units(reader) => Assembly::Units(Units::new(reader(description)?, limits.largest_frame)),
+        };
+        Ok(Self::with_assembly(assembly, format.payload_type, origin, limits))
     }
 
     /// The same for packets of a transport stream (RFC 2250, section 2) with a program that is known.

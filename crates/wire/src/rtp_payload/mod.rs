@@ -1,19 +1,25 @@
-//! Video over RTP: one packetiser and one depacketiser for all payload formats.
+//! Video and sound over RTP: one packetiser and one depacketiser for all payload formats.
 //!
 //! A payload format is a folder here that ends in a [`PayloadFormat`]: how the bytes of an access unit are cut into
-//! payloads, and how payloads become access units again. Sequence numbers, markers, reordering, gaps, limits and the times
-//! of arrival are the same for all, and are in [`Packetizer`] and [`Depacketizer`].
+//! payloads, and how payloads become access units again. Sequence numbers, reordering, gaps, limits and the times of arrival
+//! are the same for all, and are in [`Packetizer`] and [`Depacketizer`]. Where a frame ends differs: of video the marker
+//! says it, and frames have packets of their own; a packet of sound holds whole access units or a part of one, and says how
+//! long that is.
 
+pub mod aac;
 mod assembler;
 mod depacketizer;
 pub mod h264;
 pub mod h265;
+pub mod mpeg_audio;
 pub mod mpeg_video;
 mod nal;
 mod numbering;
+pub mod opus;
 mod packetizer;
 mod packets;
 mod rule;
+mod units;
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -27,8 +33,9 @@ pub(crate) use numbering::{FURTHEST_BEHIND, LARGEST_JUMP};
 pub use packetizer::{ConfigError, Datagram, Packetizer};
 use packets::Packets;
 pub use rule::PacketRule;
+pub(crate) use units::{Contents, UnitReader};
 
-/// Rate of the RTP clock in hertz: RFC 2250, section 3.3; RFC 6184, section 5.1; RFC 7798, section 4.1.
+/// Rate of the RTP clock of video in hertz: RFC 2250, section 3.3; RFC 6184, section 5.1; RFC 7798, section 4.1.
 pub const CLOCK_RATE: u32 = 90_000;
 
 /// The largest frame, in bytes, that a receiver keeps unless it is told otherwise: more than any of H.264 up to 4096x2304
@@ -40,8 +47,55 @@ pub const LARGEST_FRAME: usize = 8 << 20;
 /// unless another one is agreed upon.
 pub const FIRST_DYNAMIC_PAYLOAD_TYPE: u8 = 96;
 
+/// The payload type of sound beside video, where its format has none of its own.
+pub const SECOND_DYNAMIC_PAYLOAD_TYPE: u8 = 97;
+
 /// Bytes that are not an access unit as a format packs it, in words.
 pub type FrameError = Box<dyn Error + Send + Sync>;
+
+/// What a format carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Media {
+    /// Pictures.
+    Video,
+    /// Sound.
+    Audio,
+}
+
+impl Media {
+    /// Its name in session descriptions (RFC 8866, section 5.14).
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Video => "video",
+            Self::Audio => "audio",
+        }
+    }
+}
+
+/// What a description of a session says of one stream, beside its format.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StreamDescription {
+    /// Rate of the clock of its time stamps, in hertz.
+    pub clock_rate: u32,
+    /// Channels, where the format says them (RFC 8866, section 6.6).
+    pub channels: Option<u8>,
+    /// Parameters of the format: the value of `a=fmtp` behind the payload type.
+    pub parameters: Option<String>,
+}
+
+impl StreamDescription {
+    /// Of video, whose clock is the same in all its formats.
+    pub(crate) fn of_video(parameters: Option<String>) -> Self {
+        Self { clock_rate: CLOCK_RATE, channels: None, parameters }
+    }
+
+    /// The value of one of the parameters, by its name in small letters.
+    pub(crate) fn parameter(&self, name: &str) -> Option<&str> {
+        let parameters = self.parameters.iter().flat_map(|parameters| parameters.split(';'));
+        let mut named = parameters.filter_map(|parameter| parameter.split_once('='));
+        named.find(|(known, _)| known.trim().eq_ignore_ascii_case(name)).map(|(_, value)| value.trim())
+    }
+}
 
 /// A payload format of RTP.
 pub struct PayloadFormat {
@@ -49,6 +103,8 @@ pub struct PayloadFormat {
     pub encoding_name: &'static str,
     /// The document that defines it.
     pub document: &'static str,
+    /// What it carries.
+    pub media: Media,
     /// The payload type that packets have unless another one is agreed upon.
     pub payload_type: u8,
     /// The smallest payload, in bytes, into which every access unit can be cut.
@@ -57,12 +113,23 @@ pub struct PayloadFormat {
     refuses: fn(PacketRule) -> Option<&'static str>,
     /// A packer under this rule, for payloads up to so many bytes.
     packer: fn(PacketRule, usize) -> Box<dyn Packer>,
-    joiner: fn() -> Box<dyn Joiner>,
+    reading: Reading,
     piece: Piece,
-    /// What a description of a stream says of it that begins with this access unit.
-    parameters: fn(&[u8]) -> Option<String>,
+    /// What a description says of a stream that begins with this access unit.
+    ///
+    /// # Errors
+    /// When the bytes are not such a one.
+    description: fn(&[u8]) -> Result<StreamDescription, FrameError>,
     /// Parameters of which only some values are received, with these.
     received: &'static [(&'static str, &'static [&'static str])],
+}
+
+/// How payloads become access units again.
+enum Reading {
+    /// A frame has packets of its own, and the marker on the last one.
+    Frames(fn() -> Box<dyn Joiner>),
+    /// A payload has whole access units or a part of one; the reader of a stream that is described so.
+    Units(fn(&StreamDescription) -> Result<Box<dyn UnitReader>, String>),
 }
 
 /// The piece of the stream that a payload carries.
@@ -77,9 +144,17 @@ impl PayloadFormat {
         (self.refuses)(rule).map_or(Ok(()), |reason| Err(ConfigError::Rule { rule, reason }))
     }
 
-    /// Parameters in descriptions of a stream that begins with this access unit.
-    pub(crate) fn parameters(&self, first: &[u8]) -> Option<String> {
-        (self.parameters)(first)
+    /// What a description says of a stream that begins with this access unit.
+    ///
+    /// # Errors
+    /// When a format of sound is given something else. Of video the parameters are those that are found.
+    pub fn description(&self, first: &[u8]) -> Result<StreamDescription, FrameError> {
+        (self.description)(first)
+    }
+
+    /// Whether the marker is on the last packet of every frame.
+    const fn marks_ends(&self) -> bool {
+        matches!(self.reading, Reading::Frames(_))
     }
 
     /// The values of a parameter that are received; `None` where all are.

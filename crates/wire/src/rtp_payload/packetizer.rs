@@ -34,13 +34,17 @@ impl Datagram {
 /// Cuts access units into RTP packets, as a [`PayloadFormat`] has them.
 ///
 /// Call [`packetize`](Self::packetize) with one access unit after the other, in decode order. The packets of a call
-/// carry its time stamp, the last one the marker (RFC 2250, section 3.3; RFC 6184, section 5.1; RFC 7798, section 4.1).
+/// carry its time stamp, of video the last one the marker (RFC 2250, section 3.3; RFC 6184, section 5.1; RFC 7798, section
+/// 4.1). Of sound several access units may be given at once, one behind the other: they fill packets, each with the time
+/// stamp of the first one in it.
 /// Sequence numbers go on from call to call; a frame that is refused uses none.
 #[derive(Clone, Debug)]
 pub struct Packetizer {
     packer: Box<dyn Packer>,
     origin: StreamOrigin,
     payload_type: u8,
+    /// The marker is on the last packet of every frame; else the format says which packets have one.
+    marks_ends: bool,
     next_sequence: u64,
     packets: Packets,
 }
@@ -70,6 +74,7 @@ impl Packetizer {
             packer: (format.packer)(rule, largest_datagram - rtp::HEADER_LENGTH),
             origin,
             payload_type: format.payload_type,
+            marks_ends: format.marks_ends(),
             next_sequence: 0,
             packets: Packets::default(),
         })
@@ -91,9 +96,9 @@ impl Packetizer {
         self.next_sequence
     }
 
-    /// The packets of one access unit: a frame or a pair of fields, with the headers before it.
+    /// The packets of one access unit: a frame or a pair of fields, with the headers before it; or packets of sound.
     ///
-    /// `rtp_timestamp` is the presentation time in the 90 kHz clock. One allocation holds all packets of the frame.
+    /// `rtp_timestamp` is the presentation time in the clock of the stream: of video, 90 kHz. One allocation holds all packets of the frame.
     ///
     /// # Errors
     /// When the bytes are not an access unit that the format packs.
@@ -101,18 +106,19 @@ impl Packetizer {
         self.packets.clear();
         self.packer.pack(frame, &mut self.packets)?;
         let (first, origin, payload_type) = (self.next_sequence, self.origin, self.payload_type);
+        let marks_ends = self.marks_ends;
         let (count, packets) = self.packets.drain();
-        let emit = |(index, (mut packet, Written { headers, .. })): (usize, (BytesMut, Written))| {
+        let emit = |(index, (mut packet, written)): (usize, (BytesMut, Written))| {
             let sequence = first + index as u64;
             let header = RtpHeader {
-                marker: index + 1 == count,
+                marker: if marks_ends { index + 1 == count } else { written.marker },
                 payload_type,
                 sequence_number: origin.initial_sequence.wrapping_add(sequence as u16),
-                timestamp: rtp_timestamp,
+                timestamp: rtp_timestamp.wrapping_add(written.ticks),
                 ssrc: origin.ssrc,
             };
             header.emit([&[], &[]], &mut packet[..rtp::HEADER_LENGTH]);
-            let headers = u16::try_from(headers).expect("invariant: a packet fits into one of IP");
+            let headers = u16::try_from(written.headers).expect("invariant: a packet fits into one of IP");
             Datagram { sequence, bytes: packet.freeze(), headers }
         };
         let datagrams: Vec<_> = packets.enumerate().map(emit).collect();

@@ -18,6 +18,10 @@ pub(super) struct Written {
     pub(super) length: usize,
     /// Of this, headers: what is not of the access unit.
     pub(super) headers: usize,
+    /// By how much its time stamp is behind that of the first packet.
+    pub(super) ticks: u32,
+    /// Whether the format itself marks it.
+    pub(super) marker: bool,
 }
 
 impl Packets {
@@ -35,8 +39,14 @@ impl Packets {
 
     /// Begins the next packet.
     pub(super) fn begin(&mut self) {
+        self.begin_at(0, false);
+    }
+
+    /// The same of sound: with a time stamp so many ticks behind that of the first packet, and a marker of the format's own.
+    pub(super) fn begin_at(&mut self, ticks: u32, marker: bool) {
         self.memory.extend_from_slice(&[0; rtp::HEADER_LENGTH]);
-        self.packets.push(Written { length: rtp::HEADER_LENGTH, headers: rtp::HEADER_LENGTH });
+        let (length, headers) = (rtp::HEADER_LENGTH, rtp::HEADER_LENGTH);
+        self.packets.push(Written { length, headers, ticks, marker });
     }
 
     /// Adds a header of the payload format to the packet.

@@ -13,20 +13,21 @@ mod tests;
 use std::ops::RangeInclusive;
 
 use super::nal::{self, Class, NalCodec, NalJoiner, NalPacker, Role};
-use super::{FIRST_DYNAMIC_PAYLOAD_TYPE, PayloadFormat};
+use super::{FIRST_DYNAMIC_PAYLOAD_TYPE, Media, PayloadFormat, Reading, StreamDescription};
 use crate::sdp::base64;
 
 /// The format.
 pub static FORMAT: PayloadFormat = PayloadFormat {
     encoding_name: "H264",
     document: "RFC 6184",
+    media: Media::Video,
     payload_type: FIRST_DYNAMIC_PAYLOAD_TYPE,
     smallest_payload: nal::smallest_payload::<H264>(),
     refuses: nal::refuses,
     packer: |rule, largest_payload| Box::new(NalPacker::<H264>::new(rule, largest_payload)),
-    joiner: || Box::new(NalJoiner::<H264>::default()),
+    reading: Reading::Frames(|| Box::new(NalJoiner::<H264>::default())),
     piece: nal::piece::<H264>,
-    parameters,
+    description: |first| Ok(StreamDescription::of_video(parameters(first))),
     received: &[("packetization-mode", &["0", "1"])],
 };
 

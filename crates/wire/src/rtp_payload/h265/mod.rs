@@ -13,20 +13,21 @@ mod tests;
 use std::ops::RangeInclusive;
 
 use super::nal::{self, Class, NalCodec, NalJoiner, NalPacker, Role};
-use super::{FIRST_DYNAMIC_PAYLOAD_TYPE, PayloadFormat};
+use super::{FIRST_DYNAMIC_PAYLOAD_TYPE, Media, PayloadFormat, Reading, StreamDescription};
 use crate::sdp::base64;
 
 /// The format.
 pub static FORMAT: PayloadFormat = PayloadFormat {
     encoding_name: "H265",
     document: "RFC 7798",
+    media: Media::Video,
     payload_type: FIRST_DYNAMIC_PAYLOAD_TYPE,
     smallest_payload: nal::smallest_payload::<H265>(),
     refuses: nal::refuses,
     packer: |rule, largest_payload| Box::new(NalPacker::<H265>::new(rule, largest_payload)),
-    joiner: || Box::new(NalJoiner::<H265>::default()),
+    reading: Reading::Frames(|| Box::new(NalJoiner::<H265>::default())),
     piece: nal::piece::<H265>,
-    parameters,
+    description: |first| Ok(StreamDescription::of_video(parameters(first))),
     received: &[("sprop-max-don-diff", &["0"]), ("tx-mode", &["SRST"])],
 };
 

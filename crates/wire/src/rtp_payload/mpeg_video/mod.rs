@@ -12,7 +12,7 @@ mod joiner;
 mod new_header;
 mod packer;
 
-use super::PayloadFormat;
+use super::{Media, PayloadFormat, Reading, StreamDescription};
 pub use access_unit::AccessUnitError;
 pub use header::{CodingType, HeaderError, HeaderRepr, HeaderView, MotionVectorCodes};
 use joiner::VideoJoiner;
@@ -25,13 +25,14 @@ pub const PAYLOAD_TYPE: u8 = 32;
 pub static FORMAT: PayloadFormat = PayloadFormat {
     encoding_name: "MPV",
     document: "RFC 2250",
+    media: Media::Video,
     payload_type: PAYLOAD_TYPE,
     smallest_payload: HEADER_LENGTH + LARGEST_STREAM_HEADER,
     refuses: |_| None,
     packer: |rule, largest_payload| Box::new(VideoPacker::new(rule, largest_payload)),
-    joiner: || Box::new(VideoJoiner::default()),
+    reading: Reading::Frames(|| Box::new(VideoJoiner::default())),
     piece: |payload| Some(HeaderView::new(payload).ok()?.video().into()),
-    parameters: |_| None,
+    description: |_| Ok(StreamDescription::of_video(None)),
     received: &[],
 };
 
