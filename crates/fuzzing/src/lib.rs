@@ -45,6 +45,7 @@ targets! {
     session_content
     wire_depacketizer
     wire_http
+    wire_mp4
     wire_mpeg_ts
     wire_nal_depacketizer
     wire_nal_round_trip

@@ -1,5 +1,5 @@
 //! Packet formats as pure parse and emit: RTP, its payload formats of video and their descriptions, RTCP, RTSP, HTTP, RFC 4571, MPEG
-//! transport streams, TFRC, VTP.
+//! transport streams, MP4, TFRC, VTP.
 //!
 //! Nothing here owns a socket or a clock: a [`rtp_payload::Packetizer`] turns the bytes of one access unit into
 //! datagrams, a [`rtp_payload::Depacketizer`] turns datagrams, whatever arrives, back into access units.
@@ -7,6 +7,8 @@
 
 pub mod http;
 pub mod message;
+
+pub mod mp4;
 pub mod mpeg_ts;
 pub mod rfc4571;
 pub mod rtcp;

@@ -3,6 +3,7 @@
 mod dissector;
 mod http_peers;
 mod interop;
+mod mp4_files;
 mod nal_dissector;
 mod nal_interop;
 mod nal_properties;

@@ -29,6 +29,7 @@ use bytes::BytesMut;
 
 pub use assembler::ReceivedFrame;
 pub use depacketizer::{Arrival, Depacketizer, Limits, RejectReason, StreamOrigin};
+pub(crate) use nal::byte_stream;
 pub(crate) use numbering::{FURTHEST_BEHIND, LARGEST_JUMP};
 pub use packetizer::{ConfigError, Datagram, Packetizer};
 use packets::Packets;

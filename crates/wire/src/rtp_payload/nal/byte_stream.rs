@@ -3,14 +3,14 @@
 use memchr::memmem;
 
 /// Before each NAL unit (B.1.1 of H.264, B.2.1 of H.265).
-pub(super) const START_CODE: [u8; 3] = [0, 0, 1];
+pub(crate) const START_CODE: [u8; 3] = [0, 0, 1];
 
 /// The same with `zero_byte`.
-pub(super) const LONG_START_CODE: [u8; 4] = [0, 0, 0, 1];
+pub(crate) const LONG_START_CODE: [u8; 4] = [0, 0, 0, 1];
 
 /// Bytes that are not NAL units behind start codes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum ByteStreamError {
+pub(crate) enum ByteStreamError {
     /// There is no start code.
     #[error("there is no start code: an access unit is NAL units behind start codes (annex B)")]
     NoStartCode,
@@ -37,7 +37,7 @@ pub(super) enum ByteStreamError {
 
 /// Every NAL unit of a byte stream: where it begins behind its start code, and its bytes without `trailing_zero_8bits` and
 /// the `zero_byte` of the next start code, as no NAL unit ends with a zero byte (7.4.1 of H.264, 7.4.2 of H.265).
-pub(super) fn nal_units(stream: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+pub(crate) fn nal_units(stream: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let mut starts = memmem::find_iter(stream, &START_CODE).map(|offset| offset + START_CODE.len()).peekable();
     std::iter::from_fn(move || {
         let start = starts.next()?;
@@ -49,7 +49,7 @@ pub(super) fn nal_units(stream: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
 }
 
 /// Checks that nothing stands before the first start code but zero bytes.
-pub(super) fn check_beginning(stream: &[u8]) -> Result<(), ByteStreamError> {
+pub(crate) fn check_beginning(stream: &[u8]) -> Result<(), ByteStreamError> {
     match stream.iter().position(|&byte| byte != 0).map(|first| (first, stream[first])) {
         Some((2.., 1)) => Ok(()),
         Some((_, byte)) if memmem::find(stream, &START_CODE).is_some() => Err(ByteStreamError::Start(byte)),

@@ -18,7 +18,7 @@
 //! frame before it is discarded, whole or not. (`session`'s tests count both over streams of x264 and x265.)
 
 mod beginnings;
-mod byte_stream;
+pub(crate) mod byte_stream;
 mod joiner;
 mod packer;
 mod payload;

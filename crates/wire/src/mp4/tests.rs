@@ -1,0 +1,193 @@
+//! Files that are written and read again, and what is refused of others.
+
+use bytes::Bytes;
+use framewire_units::Timestamp;
+use proptest::prelude::*;
+
+use super::*;
+use crate::mpeg_ts::StreamType;
+
+const PICTURE: Shape = Shape::Picture { width: 352, height: 288 };
+const SOUND: Shape = Shape::Sound { channels: 2, sample_rate: 48_000 };
+
+/// A file of these access units in this order, and what it was made of.
+fn file(tracks: &[(StreamType, Shape, &[Bytes])], order: &[usize]) -> Vec<u8> {
+    let made: Vec<Track> = tracks
+        .iter()
+        .map(|(coding, shape, units)| {
+            let mut track = Track::new(*coding, *shape, 12_800, 0);
+            for (unit, number) in units.iter().zip(0..) {
+                track.push(unit, 512 * number, 0, number % 3 == 0).unwrap();
+            }
+            track
+        })
+        .collect();
+    let layout = Layout::new(&made, order.iter().copied()).unwrap();
+    let (mut file, mut next) = (layout.index().to_vec(), vec![0; tracks.len()]);
+    for &track in order {
+        let (coding, _, units) = tracks[track];
+        file.extend(sample(coding, &units[next[track]]).unwrap());
+        next[track] += 1;
+    }
+    assert_eq!(file.len() as u64, layout.length());
+    file
+}
+
+/// What comes out of a file in pieces of this length.
+fn read(file: &[u8], piece: usize) -> (Vec<(usize, bool, Bytes)>, Option<IndexError>) {
+    let mut demultiplexer = Demultiplexer::new(1 << 20);
+    let mut units = Vec::new();
+    for (piece, number) in file.chunks(piece).zip(0..) {
+        demultiplexer.handle_bytes(Timestamp::from_secs(number), piece);
+        units.extend(std::iter::from_fn(|| demultiplexer.poll_unit()));
+    }
+    demultiplexer.finish(Timestamp::MAX);
+    units.extend(std::iter::from_fn(|| demultiplexer.poll_unit()));
+    let units = units.into_iter().map(|unit| (unit.track, unit.complete, unit.bytes)).collect();
+    (units, demultiplexer.poll_fault())
+}
+
+fn unit(bytes: &[u8]) -> Bytes {
+    Bytes::copy_from_slice(bytes)
+}
+
+/// Of MPEG audio anything may stand in a sample.
+fn sound(count: u8) -> Vec<Bytes> {
+    (0..count).map(|number| vec![number; usize::from(number) + 1].into()).collect()
+}
+
+/// A picture of H.264 at baseline profile, with parameter sets where it is the first.
+fn picture(number: u8) -> Bytes {
+    let sets: &[u8] = if number == 0 { &[0, 0, 0, 1, 0x67, 66, 0, 30, 1, 0, 0, 0, 1, 0x68, 0xCE] } else { &[] };
+    let code: &[u8] = if number == 0 { &[0, 0, 1] } else { &[0, 0, 0, 1] };
+    [sets, code, &[0x65, number + 1], &[0, 0, 1, 0x65, 9]].concat().into()
+}
+
+#[test]
+fn samples_come_out_in_their_order_each_with_the_piece_that_has_its_last_byte() {
+    let pictures: Vec<Bytes> = (0..4).map(picture).collect();
+    let packets = sound(5);
+    let tracks = [(StreamType::H264, PICTURE, &pictures[..]), (StreamType::Mpeg1Audio, SOUND, &packets[..])];
+    let order = [1, 0, 1, 1, 0, 0, 1, 1, 0];
+    let file = file(&tracks, &order);
+    let mut next = [0, 0];
+    let expected: Vec<_> = order
+        .iter()
+        .map(|&track| {
+            next[track] += 1;
+            (track, true, tracks[track].2[next[track] - 1].clone())
+        })
+        .collect();
+    for piece in [1, 7, 100, file.len()] {
+        assert_eq!(read(&file, piece), (expected.clone(), None), "{piece}");
+    }
+    // Without its last byte the last picture is not whole; without its last sample nothing is known of it.
+    let (cut, fault) = read(&file[..file.len() - 1], 10);
+    assert_eq!((cut.last(), fault), (Some(&(0, false, Bytes::new())), None));
+    let size = sample(StreamType::H264, &pictures[3]).unwrap().len();
+    assert_eq!(read(&file[..file.len() - size], 10).0.len(), expected.len() - 1);
+    let mut demultiplexer = Demultiplexer::new(1 << 20);
+    demultiplexer.handle_bytes(Timestamp::ZERO, &file[..file.len() - 1]);
+    demultiplexer.handle_bytes(Timestamp::from_secs(9), &file[file.len() - 1..]);
+    let arrivals: Vec<_> = std::iter::from_fn(|| demultiplexer.poll_unit()).map(|unit| unit.arrival).collect();
+    assert_eq!((arrivals[7], arrivals[8]), (Timestamp::ZERO, Timestamp::from_secs(9)));
+}
+
+#[test]
+fn what_cannot_stand_in_a_file_is_told() {
+    let pushed = |coding, bytes: &[u8]| Track::new(coding, PICTURE, 25, 0).push(bytes, 0, 0, true);
+    assert_eq!(pushed(StreamType::H264, b"picture"), Err(SampleError::NoStartCode));
+    assert_eq!(pushed(StreamType::AacAdts, &[0xFF, 0xF1, 0, 0, 0, 0, 0]), Err(SampleError::NoHeader));
+    assert_eq!(pushed(StreamType::H264, &[0, 0, 1, 0x67, 66, 0, 0, 1, 0x68, 7]), Err(SampleError::ParameterSets));
+    let mut without = Track::new(StreamType::H265, PICTURE, 25, 0);
+    without.push(&[0, 0, 1, 0x26, 1, 0x80], 0, 0, true).unwrap();
+    assert_eq!(Layout::new(&[without], [0].into_iter()).unwrap_err(), SampleError::NoParameterSets);
+    let empty = Track::new(StreamType::Mpeg2Video, PICTURE, 25, 0);
+    assert_eq!(Layout::new(&[empty], [].into_iter()).unwrap_err(), SampleError::Empty);
+}
+
+#[test]
+fn aac_goes_without_its_headers_and_comes_out_with_them() {
+    // Low complexity, 48 kHz, stereo: a packet of 13 bytes (ISO/IEC 14496-3, 1.A.2.2), and the same with a check.
+    let packet = unit(&[0xFF, 0xF1, 0x4C, 0x80, 0x01, 0xBF, 0xFC, 1, 2, 3, 4, 5, 6]);
+    let checked = unit(&[0xFF, 0xF0, 0x4C, 0x80, 0x01, 0xFF, 0xFC, 7, 7, 1, 2, 3, 4, 5, 6]);
+    let file = file(&[(StreamType::AacAdts, SOUND, &[packet.clone(), checked])], &[0, 0]);
+    assert_eq!(read(&file, 50), (vec![(0, true, packet.clone()), (0, true, packet)], None));
+}
+
+#[test]
+fn files_that_are_not_read_are_refused_by_what_they_are() {
+    let refused = |file: &[u8]| read(file, 16).1.unwrap().to_string();
+    let boxed = |kind: &[u8; 4], inner: &[u8]| [&(inner.len() as u32 + 8).to_be_bytes()[..], kind, inner].concat();
+    assert!(refused(b"RIFF....AVI ").starts_with("not an MP4 file"));
+    let begin = boxed(b"ftyp", b"isom\0\0\0\0");
+    let with = |more: &[u8]| refused(&[&begin[..], more].concat());
+    assert!(with(&boxed(b"mdat", b"samples")).starts_with("the index (moov) stands behind"));
+    assert!(with(&boxed(b"moof", b"")).contains("fragments"));
+    assert_eq!(with(&boxed(b"free", b"")), "there is no box \"moov\" in box \"the file\"");
+    assert_eq!(with(&boxed(b"moov", b"")), "there is no track of video or sound");
+    assert_eq!(with(&boxed(b"moov", &boxed(b"mvex", b""))), "the file is in fragments (moof), which are not read");
+    assert_eq!(with(&boxed(b"moov", &boxed(b"trak", b""))), "there is no box \"mdia\" in box \"trak\"");
+    assert_eq!(with(&boxed(b"moov", b"\0\0\0\x09trak")), "box \"moov\" is cut off");
+    assert!(with(&[0, 0, 0, 1, b'm', b'o', b'o', b'v', 0, 0, 0, 9, 0, 0, 0, 0]).starts_with("bytes of the index"));
+    let good = file(&[(StreamType::Mpeg1Audio, SOUND, &sound(3))], &[0, 0, 0]);
+    let changed = |kind: &[u8; 4], at: usize, value: u32| {
+        let mut file = good.clone();
+        let found = file.windows(4).position(|window| window == kind).unwrap() + 4 + at;
+        file[found..found + 4].copy_from_slice(&value.to_be_bytes());
+        refused(&file)
+    };
+    assert_eq!(changed(b"stsz", 8, 4 << 20 | 1), "samples: more than 4194304");
+    assert_eq!(changed(b"stsz", 8, 4 << 20), "box \"stsz\" is cut off");
+    assert_eq!(
+        changed(b"stsz", 8, 2),
+        "the tables of a track do not fit each other: chunks have more samples than there are"
+    );
+    assert_eq!(changed(b"stsz", 12, 0), "the tables of a track do not fit each other: a sample is empty");
+    assert_eq!(
+        changed(b"stsc", 12, 2),
+        "the tables of a track do not fit each other: there are more samples than chunks have"
+    );
+    assert_eq!(
+        changed(b"stsc", 12, u32::MAX),
+        "the tables of a track do not fit each other: chunks have more samples than there are"
+    );
+    assert_eq!(
+        changed(b"stsc", 8, 2),
+        "the tables of a track do not fit each other: numbers of chunks do not ascend from 1"
+    );
+    assert_eq!(changed(b"stco", 8, 3), "samples overlap, or stand before the end of the index");
+    assert_eq!(changed(b"stco", 4, u32::MAX), "box \"stco\" is cut off");
+    assert_eq!(changed(b"stsd", 12, u32::from_be_bytes(*b"enca")), "samples of \"enca\" are not read");
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read_again_however_it_is_cut(
+        units in prop::collection::vec((0usize..3, prop::collection::vec(1u8..255, 1..40)), 1..60),
+        piece in 1usize..200,
+    ) {
+        // Each track begins with a unit that has what a decoder needs.
+        let first = [picture(0), unit(&[0, 0, 1, 0xB3, 1, 2, 0, 0, 1, 0, 9]), unit(&[1])];
+        let mut tracks = first.map(|first| vec![first]);
+        let mut order = vec![0, 1, 2];
+        for (track, bytes) in units {
+            let unit = if track == 0 { [&[0, 0, 0, 1][..], &bytes].concat() } else { bytes };
+            tracks[track].push(unit.into());
+            order.push(track);
+        }
+        let [video, other, sound] = &tracks;
+        let tracks = [
+            (StreamType::H264, PICTURE, &video[..]),
+            (StreamType::Mpeg2Video, PICTURE, &other[..]),
+            (StreamType::Mpeg2Audio, SOUND, &sound[..]),
+        ];
+        let (units, fault) = read(&file(&tracks, &order), piece);
+        prop_assert_eq!(fault, None);
+        for (track, (_, _, expected)) in tracks.iter().enumerate() {
+            let came = units.iter().filter(|(own, complete, _)| *own == track && *complete);
+            let came: Vec<_> = came.map(|(_, _, bytes)| bytes.clone()).collect();
+            prop_assert!(&came == expected, "track {}", track);
+        }
+    }
+}
