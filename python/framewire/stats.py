@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 __all__ = [
+    "OF_OFFERED",
     "PLACES",
     "RUN_CLASSES",
     "TYPES",
@@ -32,6 +33,7 @@ __all__ = [
     "percentiles",
     "size_and_latency",
     "transmissions",
+    "viewer_seconds",
 ]
 
 TYPES = ("I", "P", "B")
@@ -42,6 +44,9 @@ PLACES = ("sender-pipeline", "sender-socket", "link", "intermediate-queue", "rec
 
 RUN_CLASSES = {"1": "1", "2": "2", "3": "3", "4": "4", "5-10": "5_10", "over 10": "over_10"}
 """Classes of loss runs as they are shown, and how the columns of the summary end."""
+
+OF_OFFERED = ("shown", "late", "undecodable", "lost")
+"""Fates of frames that were offered to their transport, in order."""
 
 NANOS = 1_000_000_000
 
@@ -237,6 +242,59 @@ def apart(frames: pl.DataFrame, sound: pl.DataFrame) -> pl.DataFrame:
 
     both = late(frames, "picture").join(late(sound, "sound"), on=["flow", "at_s"], maintain_order="left")
     return both.select("flow", "at_s", apart_ms=(pl.col("sound") - pl.col("picture")) / 1e6).sort("flow", "at_s")
+
+
+def viewer_seconds(frames: pl.DataFrame, packets: pl.DataFrame | None = None) -> pl.DataFrame:
+    """What a player's statistics say, second by second of the run: ``flow``, ``at_s``, ``demuxed_bps``, ``shown``,
+    ``late``, ``undecodable``, ``lost``, ``discontinuities``.
+
+    A frame counts in the second in which the player would show it; under the policy ``stall``, where it has no such
+    time, in which it was due at the sender. ``demuxed_bps`` are the bits of frames that came whole in that second: what
+    VLC calls the demux bitrate, where its lost pictures are those lost or undecodable here.
+
+    ``discontinuities`` counts how often the numbers of packets that came went on with a gap: once for any number of
+    packets lost in a row, and once for one that was overtaken. It is null without packets, and for what TCP brought.
+    """
+    counted = frames.filter(offered()).select(
+        "flow", "fate", second=pl.coalesce("deadline_ns", "due_ns").clip(lower_bound=0) // NANOS
+    )
+    fates = [(pl.col("fate") == fate).sum().cast(pl.Int64).alias(fate) for fate in OF_OFFERED]
+    parts = [
+        counted.group_by("flow", "second").agg(*fates),
+        frame_throughput(frames).select("flow", second=pl.col("at_s").cast(pl.Int64), demuxed_bps="bps"),
+    ]
+    numbered = pl.DataFrame(schema={"flow": pl.String})
+    if packets is not None:
+        gaps, numbered = _discontinuities(packets)
+        parts.append(gaps)
+    last = pl.concat([part.select("flow", "second") for part in parts]).group_by("flow").agg(pl.col("second").max())
+    rows = last.select("flow", second=pl.int_ranges(0, pl.col("second") + 1)).explode("second", empty_as_null=False)
+    for part in parts:
+        rows = rows.join(part, on=["flow", "second"], how="left")
+    if "discontinuities" not in rows.columns:
+        rows = rows.with_columns(discontinuities=pl.lit(None, pl.Int64))
+    has_numbers = pl.col("flow").is_in(numbered["flow"].implode())
+    rows = rows.select(
+        "flow",
+        pl.col("second").cast(pl.Float64).alias("at_s"),
+        pl.col("demuxed_bps").fill_null(0.0),
+        *(pl.col(fate).fill_null(0) for fate in OF_OFFERED),
+        pl.when(has_numbers).then(pl.col("discontinuities").fill_null(0)).alias("discontinuities"),
+    )
+    return _in_flow_order(rows, frames, "at_s")
+
+
+def _discontinuities(packets: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Gaps in the numbers of datagrams by ``flow`` and ``second``, and the flows that have such numbers."""
+    numbered = packets.filter(
+        (pl.col("direction") == "forward") & (pl.col("protocol") == "udp") & pl.col("sequence").is_not_null()
+    )
+    arrived = [numbered[:0], *(arrived_packets(rows) for rows in numbered.partition_by("flow"))]
+    in_order = pl.concat(arrived).sort("flow", "finished_ns", maintain_order=True)
+    highest = pl.col("sequence").cum_max().over("flow")
+    skips = pl.col("sequence") > highest.shift(1).over("flow") + 1
+    gaps = in_order.filter(skips).group_by("flow", second=pl.col("finished_ns") // NANOS)
+    return gaps.agg(discontinuities=pl.len().cast(pl.Int64)), numbered.select(pl.col("flow").unique())
 
 
 def percentile(values: Sequence[float], percent: float) -> float | None:

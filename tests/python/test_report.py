@@ -34,8 +34,8 @@ from framewire.transports import EXTERNAL, TRANSPORTS
 
 FIGURES = {
     "psnr", "psnr-frames", "throughput-frames", "throughput-packets", "latency", "jitter", "fates", "places", "types",
-    "size-latency", "frame-runs", "packet-runs", "packet-gaps", "packet-gaps-time", "packet-sizes", "transmissions",
-    "transmissions-time", "rates-time", "sniffer", "cwnd",
+    "size-latency", "frame-runs", "packet-runs", "missed-time", "discontinuities-time", "packet-gaps",
+    "packet-gaps-time", "packet-sizes", "transmissions", "transmissions-time", "rates-time", "sniffer", "cwnd",
     "unsent", "release-errors",
 }  # fmt: skip
 

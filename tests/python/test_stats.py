@@ -174,6 +174,48 @@ def test_delays_are_in_order_of_arrival() -> None:
     assert stats.size_and_latency(frames).select("size", "latency_ms").rows() == [(1000, 50.0), (1000, 5.0)]
 
 
+def test_a_viewers_seconds_count_frames_where_they_are_due_and_packets_where_they_come() -> None:
+    second = 1000 * MS
+    frames = ledger(
+        {"arrival_ns": 100 * MS, "deadline_ns": second},
+        {"arrival_ns": 200 * MS, "deadline_ns": 2 * second, "fate": "late"},
+        {"arrival_ns": None, "complete": False, "deadline_ns": 2 * second + 1, "fate": "lost"},
+        {"arrival_ns": 3 * second, "deadline_ns": 4 * second, "fate": "undecodable"},
+        {"arrival_ns": None, "complete": False, "deadline_ns": 5 * second, "fate": "not offered"},
+    )
+    # 0 and 1 come, 2 and 3 are lost, 5 overtakes 4, 6 comes twice, 7 is refused by the first of two hops.
+    rows = [(0, 10), (1, 20), (4, 1050), (5, 1040), (6, 1060), (6, 1070), (8, 1080)]
+    packets = [
+        packet(number, hop, at, sequence=sequence, protocol="udp")
+        for number, (sequence, at) in enumerate(rows)
+        for hop in ("sender-device", "wire")
+    ]
+    packets.append(packet(9, "sender-device", 1075, sequence=7, protocol="udp", outcome="dropped"))
+    found = stats.viewer_seconds(frames, pl.DataFrame(packets))
+    assert found.drop("flow").rows() == [
+        (0.0, 16_000.0, 0, 0, 0, 0, 0),
+        (1.0, 0.0, 1, 0, 0, 0, 2),
+        (2.0, 0.0, 0, 1, 0, 1, 0),
+        (3.0, 8_000.0, 0, 0, 0, 0, 0),
+        (4.0, 0.0, 0, 0, 1, 0, 0),
+    ]
+    assert stats.viewer_seconds(frames)["discontinuities"].null_count() == 5
+    of_tcp = pl.DataFrame([row | {"protocol": "tcp"} for row in packets])
+    assert stats.viewer_seconds(frames, of_tcp)["discontinuities"].null_count() == 5
+
+
+def test_a_player_that_waits_has_frames_in_the_seconds_in_which_they_were_due() -> None:
+    frames = ledger({"due_ns": 1500 * MS, "deadline_ns": None}, {"due_ns": 0, "deadline_ns": None, "fate": "lost"})
+    found = stats.viewer_seconds(frames.with_columns(pl.col("deadline_ns").cast(pl.Int64)))
+    assert found.select("at_s", "shown", "lost").rows() == [(0.0, 0, 1), (1.0, 1, 0)]
+
+
+def test_the_seconds_of_a_run_sum_to_its_fates() -> None:
+    sums = stats.viewer_seconds(RUN.frames, RUN.packets).group_by("flow").agg(pl.col(*stats.OF_OFFERED).sum())
+    of_summary = RUN.summary.select("flow", *stats.OF_OFFERED)
+    assert sums.sort("flow").rows() == of_summary.sort("flow").rows()
+
+
 def test_percentiles_are_by_nearest_rank() -> None:
     values = [15, 20, 35, 40, 50]
     assert [stats.percentile(values, percent) for percent in (5, 30, 40, 50, 100)] == [15, 20, 20, 35, 50]
@@ -245,6 +287,7 @@ def test_results_keep_the_order_of_the_flows() -> None:
         stats.percentiles(RUN.frames),
         stats.size_and_latency(RUN.frames),
         stats.transmissions(RUN.packets),
+        stats.viewer_seconds(RUN.frames, RUN.packets),
     ):
         assert table["flow"].unique(maintain_order=True).to_list() == flows
 
@@ -261,6 +304,8 @@ def test_empty_tables_give_empty_answers() -> None:
         stats.percentiles(frames),
         stats.size_and_latency(frames),
         stats.transmissions(packets),
+        stats.viewer_seconds(frames, packets),
+        stats.viewer_seconds(frames),
     ):
         assert table.height == 0
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 from markupsafe import Markup, escape
 
+from framewire import stats
 from framewire.campaign import origin
 from framewire.errors import InputError
 from framewire.psnr import CAP_DB
@@ -25,7 +26,7 @@ from framewire.report.data import ReportRun
 from framewire.report.facts import facts
 from framewire.report.originals import Pictures
 from framewire.report.outcome import outcome
-from framewire.report.palette import FATE_COLOURS, OF_OFFERED
+from framewire.report.palette import FATE_COLOURS
 from framewire.report.proof import proof
 from framewire.report.timeline import fate_strip
 from framewire.report.verdict import Verdict
@@ -73,7 +74,7 @@ def render(
         excerpts=film,
         timelines=[(flow, fate_strip(run, flow)) for flow in run.streams],
         fate_colours={
-            fate: FATE_COLOURS[fate] for fate in FATE_COLOURS if fate in OF_OFFERED or run.counted == "offered"
+            fate: FATE_COLOURS[fate] for fate in FATE_COLOURS if fate in stats.OF_OFFERED or run.counted == "offered"
         },
         psnr_failure=scores.failure,
         cap_db=CAP_DB,

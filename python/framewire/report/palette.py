@@ -82,8 +82,6 @@ FATE_COLOURS: dict[str, str] = {
     "lost": "#22272B",
     "not offered": "#F4F4F2",
 }
-OF_OFFERED = ("shown", "late", "undecodable", "lost")
-"""The fates of frames that were offered: their shares sum to 1."""
 TYPE_COLOURS: dict[str, str] = {"I": "#22272B", "P": "#75828A", "B": "#C3CCD2"}
 PLACE_COLOURS: dict[str, str] = {
     "sender-pipeline": "#332288",

@@ -56,6 +56,12 @@ def packet_throughput(run: ReportRun, flow: Flow) -> pl.DataFrame:
     return run.of_flow(flow, run.packets, stats.packet_throughput) if has_packets(run) else pl.DataFrame()
 
 
+def viewer_seconds(run: ReportRun, flow: Flow) -> pl.DataFrame:
+    """What a player's statistics say, second by second."""
+    of_flow = pl.col("flow") == flow.name
+    return stats.viewer_seconds(run.frames.filter(of_flow), run.packets.filter(of_flow) if has_packets(run) else None)
+
+
 def carried(run: ReportRun, flow: Flow) -> pl.DataFrame:
     """Bits per second that the application of a bulk flow got, all connections together."""
     if "received_bytes" not in run.states.columns:

@@ -45,7 +45,7 @@ def drawn(run: ReportRun) -> list[Section]:
             "losses",
             "Losses",
             [losses.by_fate(run), losses.by_place(run), losses.by_type(run), losses.size_against_latency(run),
-             losses.frame_runs(run), losses.packet_runs(run)],
+             losses.frame_runs(run), losses.packet_runs(run), losses.missed(run), losses.discontinuities(run)],
         ),
         Section("packets", "Packets", [packets.sizes(run), packets.gaps(run), packets.gaps_over_time(run)]),
         *([] if run.sound.is_empty() else [

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Literal
 
+import polars as pl
+
 from framewire import stats
 from framewire.report import plot_data
 from framewire.report.data import ReportRun
-from framewire.report.figures.base import Figure, Trace, bars, base_layout, label, rounded
-from framewire.report.palette import FATE_COLOURS, OF_OFFERED, PLACE_COLOURS, PLACE_NAMES, TYPE_COLOURS
+from framewire.report.figures.base import Figure, Layout, Trace, bars, base_layout, label, line, rounded, time_layout
+from framewire.report.palette import FATE_COLOURS, PLACE_COLOURS, PLACE_NAMES, TYPE_COLOURS
 
 MOST_SIZES = 350
 """Points of one flow against size: enough to see the shape."""
@@ -17,7 +19,7 @@ MOST_SIZES = 350
 def by_fate(run: ReportRun) -> Figure:
     """Shares of the fates that an offered frame can have."""
     shares = {fate: [100 * plot_data.share(run, flow, fate) for flow in run.streams]
-              for fate in OF_OFFERED}  # fmt: skip
+              for fate in stats.OF_OFFERED}  # fmt: skip
     return Figure(
         "fates",
         "What became of the frames",
@@ -41,6 +43,45 @@ def by_place(run: ReportRun) -> Figure:
         share_layout(run, f"% of {run.counted} frames", full=False),
         half=True,
     )
+
+
+def missed(run: ReportRun) -> Figure:
+    """Frames that were not shown, by the second in which they were due on the screen."""
+    traces: list[Trace] = []
+    for flow in run.streams:
+        rows = plot_data.viewer_seconds(run, flow)
+        # Frames may come long after the last was due.
+        due = rows.filter(pl.sum_horizontal(*stats.OF_OFFERED) > 0)["at_s"].max()
+        rows = rows.filter(pl.col("at_s") <= due)
+        not_shown = rows.select(pl.col("late") + pl.col("undecodable") + pl.col("lost")).to_series()
+        x = (rows["at_s"] + 0.5).to_list()
+        traces.append(line(flow, x, not_shown.to_list(), hovertemplate="%{y} frames"))
+    hint = (
+        f"Late, undecodable and lost frames of each second, of {run.frame_rate:.4g}. One that was lost takes with it "
+        "what refers to it: a few packets can cost the viewer the rest of a group."
+    )
+    return Figure("missed-time", "Frames missed in each second", hint, traces, _over_time(run, traces, "frames"))
+
+
+def discontinuities(run: ReportRun) -> Figure:
+    """Gaps in the numbers of the packets that came, second by second."""
+    traces: list[Trace] = []
+    for flow in run.streams:
+        rows = plot_data.viewer_seconds(run, flow).drop_nulls("discontinuities")
+        if rows.height:
+            x, y = (rows["at_s"] + 0.5).to_list(), rows["discontinuities"].to_list()
+            traces.append(line(flow, x, y, hovertemplate="%{y}"))
+    hint = (
+        "How often the packets that came went on with a gap, for any number of them lost in a row: what a "
+        "demultiplexer counts. TCP has none."
+    )
+    absent = None if traces else "no flow has packets with numbers, or packets were not recorded"
+    layout = _over_time(run, traces, "gaps")
+    return Figure("discontinuities-time", "Discontinuities in each second", hint, traces, layout, absent)
+
+
+def _over_time(run: ReportRun, traces: list[Trace], unit: str) -> Layout:
+    return time_layout(run, unit, until_s=max((trace["x"][-1] + 0.5 for trace in traces if trace["x"]), default=0.0))
 
 
 def stacked(
