@@ -8,6 +8,7 @@
 mod adaptive;
 mod content;
 mod dependencies;
+pub mod exchange;
 mod flow;
 pub mod half;
 pub mod lifecycle;

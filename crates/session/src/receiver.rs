@@ -10,6 +10,7 @@ use framewire_transport::socket::SocketError;
 use framewire_transport::{DatagramReceiver, PacketStreamReceiver, StreamReceiver};
 use framewire_units::Timestamp;
 
+use crate::exchange::{Asking, Heard, Outgoing};
 use crate::flow::FlowRecording;
 use crate::half::{Arrival, Channel, ChannelId, ChannelKind, Channels, End, Half, Wait};
 use crate::rtcp::{RTCP_CHANNEL, RtcpEnd, RtcpLog};
@@ -115,12 +116,26 @@ pub struct ReceiverSession {
     half: ReceivingHalf,
     reception: Reception,
     rtcp: Option<RtcpEnd>,
+    /// Where it asks for the movie: what it says about it.
+    asked: Option<Asked>,
+}
+
+/// What a receiver has asked for.
+struct Asked {
+    asking: Box<dyn Asking>,
+    outgoing: Outgoing,
+    /// Bytes of the stream that came so far.
+    total: u64,
+    /// Those of the movie among them.
+    of_movie: u64,
+    /// Why nothing more comes, where that is no end of the movie.
+    failure: Option<String>,
 }
 
 impl ReceiverSession {
     /// A session around `half` that records into `log`.
     pub fn new(half: ReceivingHalf, log: ReceiverLog) -> Self {
-        Self { half, reception: Reception::new(log), rtcp: None }
+        Self { half, reception: Reception::new(log), rtcp: None, asked: None }
     }
 
     /// The same with reports to and from the sender.
@@ -128,8 +143,22 @@ impl ReceiverSession {
         Self { rtcp, ..self }
     }
 
+    /// The same of a receiver that asks for the movie.
+    pub fn with_asking(self, asking: Option<Box<dyn Asking>>) -> Self {
+        let of = |asking| Asked { asking, outgoing: Outgoing::default(), total: 0, of_movie: 0, failure: None };
+        Self { asked: asking.map(of), ..self }
+    }
+
     /// Takes what the socket gave: one datagram, or the next bytes of the stream.
     pub fn handle_input(&mut self, now: Timestamp, bytes: &[u8]) {
+        if self.asked.is_some() {
+            return self.handle_answer(now, bytes);
+        }
+        self.handle_movie(now, bytes);
+        self.drain_events();
+    }
+
+    fn handle_movie(&mut self, now: Timestamp, bytes: &[u8]) {
         if let Some(rtcp) = &mut self.rtcp {
             rtcp.handle_rtp(now, bytes);
         }
@@ -138,11 +167,14 @@ impl ReceiverSession {
             ReceivingHalf::Stream(half) => half.handle_bytes(now, bytes),
             ReceivingHalf::Packets(half) => half.handle_bytes(now, bytes),
         }
-        self.drain_events();
     }
 
     /// Nothing more will come.
     pub fn handle_end(&mut self, now: Timestamp) {
+        if let Some(asked) = &mut self.asked {
+            asked.asking.handle_close(now);
+            asked.take_heard(|_| ());
+        }
         match &mut self.half {
             ReceivingHalf::Datagram(half) => half.handle_end(now),
             ReceivingHalf::Stream(half) => half.handle_end(now),
@@ -158,7 +190,9 @@ impl ReceiverSession {
     pub fn handle_sent(&mut self, sent: &SenderLog) {
         let ReceivingHalf::Stream(half) = &self.half else { return };
         let Reception { kept, log, .. } = &mut self.reception;
+        let said = self.asked.as_ref().map_or(0, |asked| asked.total - asked.of_movie);
         let (Some(end), Some(last)) = (half.last_frame_end(), kept.back_mut()) else { return };
+        let end = end + said;
         let start = end.saturating_sub(last.len() as u64);
         let written = sent.frame_ends.partition_point(|&written| written <= end);
         let written = sent.frame_ends[..written].last().map_or(0, |written| written.saturating_sub(start));
@@ -185,13 +219,19 @@ impl ReceiverSession {
             ReceivingHalf::Datagram(_) | ReceivingHalf::Packets(_) => None,
             ReceivingHalf::Stream(half) => half.next_timeout(),
         };
-        of_half.into_iter().chain(self.rtcp.as_ref().and_then(RtcpEnd::next_timeout)).min()
+        let of_asking = self.asked.as_ref().and_then(|asked| asked.asking.next_timeout());
+        of_half.into_iter().chain(self.rtcp.as_ref().and_then(RtcpEnd::next_timeout)).chain(of_asking).min()
     }
 
     /// Consumes what is due; to be called when [`next_timeout`](Self::next_timeout) has come.
     pub(crate) fn handle_timeout(&mut self, now: Timestamp) {
         if let ReceivingHalf::Stream(half) = &mut self.half {
             half.handle_timeout(now);
+        }
+        if let Some(asked) = &mut self.asked
+            && asked.asking.next_timeout().is_some_and(|at| at <= now)
+        {
+            asked.asking.handle_timeout(now);
         }
         self.drain_events();
     }
@@ -255,6 +295,8 @@ impl ReceiverSession {
             ReceiverEvent::Datagram { sequence, size, at } => {
                 log.datagrams.push(DatagramReceived { sequence, size, at, kept: true });
             }
+            // Where something is said beside the movie, bytes are counted with that.
+            ReceiverEvent::Read { .. } if self.asked.is_some() => {}
             ReceiverEvent::Read { total, at } => log.reads.push(StreamRead { total, at }),
             ReceiverEvent::Frame { track: 1.., complete, bytes, .. } => {
                 self.reception.handle_sound(complete.then_some(bytes));
@@ -274,11 +316,60 @@ impl ReceiverSession {
     }
 }
 
+/// What is said where it asks for the movie.
+impl ReceiverSession {
+    /// Gives `write` what it has to say; true where something is left, for which there is no room.
+    pub(crate) fn say(
+        &mut self,
+        mut write: impl FnMut(&[u8]) -> Result<usize, SocketError>,
+    ) -> Result<bool, SocketError> {
+        let Some(asked) = &mut self.asked else { return Ok(false) };
+        while let Some(message) = asked.asking.poll_transmit() {
+            asked.outgoing.push(message);
+        }
+        Ok(!asked.outgoing.write_to(&mut write)?)
+    }
+
+    /// Why it ended before it had the movie.
+    pub(crate) fn failure(&self) -> Option<&str> {
+        self.asked.as_ref()?.failure.as_deref()
+    }
+
+    fn handle_answer(&mut self, now: Timestamp, bytes: &[u8]) {
+        let Some(mut asked) = self.asked.take() else { return };
+        asked.total += bytes.len() as u64;
+        asked.asking.handle_bytes(now, bytes);
+        asked.take_heard(|bytes| self.handle_movie(now, &bytes));
+        if asked.asking.has_begun() {
+            self.reception.log.reads.push(StreamRead { total: asked.total, at: now });
+        }
+        self.asked = Some(asked);
+        self.drain_events();
+    }
+}
+
+impl Asked {
+    /// Takes what was learnt; of the movie it gives `take` what came.
+    fn take_heard(&mut self, mut take: impl FnMut(Bytes)) {
+        while let Some(heard) = self.asking.poll_heard() {
+            match heard {
+                Heard::Movie(bytes) => {
+                    self.of_movie += bytes.len() as u64;
+                    take(bytes);
+                }
+                Heard::Ended(None) => {}
+                Heard::Ended(Some(reason)) => drop(self.failure.get_or_insert(reason)),
+            }
+        }
+    }
+}
+
 impl Half for ReceiverSession {
     fn channels(&self) -> Vec<Channel> {
+        let opened_by = if self.asked.is_some() { End::Receiver } else { End::Sender };
         let kind = match self.half {
             ReceivingHalf::Datagram(_) => ChannelKind::Datagram,
-            ReceivingHalf::Stream(_) | ReceivingHalf::Packets(_) => ChannelKind::Stream(End::Sender),
+            ReceivingHalf::Stream(_) | ReceivingHalf::Packets(_) => ChannelKind::Stream(opened_by),
         };
         let of_rtcp = self.rtcp.is_some().then_some(Channel { id: RTCP_CHANNEL, kind: ChannelKind::Datagram });
         [Channel { id: MOVIE_CHANNEL, kind }].into_iter().chain(of_rtcp).collect()
@@ -302,7 +393,9 @@ impl Half for ReceiverSession {
         if let Some(rtcp) = &mut self.rtcp {
             rtcp.drive_on(now, channels)?;
         }
-        Ok(Wait { timeout: self.next_timeout(), ..Wait::default() })
+        let has_more = self.say(|bytes| channels.write(MOVIE_CHANNEL, bytes))?;
+        let room = has_more.then_some(MOVIE_CHANNEL);
+        Ok(Wait { room, timeout: self.next_timeout(), ..Wait::default() })
     }
 
     fn stop(&mut self, now: Timestamp) {

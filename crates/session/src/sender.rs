@@ -10,10 +10,17 @@ use framewire_transport::socket::{DatagramSocket, SocketError, StreamSocket};
 use framewire_transport::{DatagramSender, OutgoingSound, StreamSender, WriteProgress};
 use framewire_units::Timestamp;
 
+use crate::exchange::{Serving, Wish};
 use crate::flow::FlowRecording;
 use crate::half::{Arrival, Channel, ChannelId, ChannelKind, Channels, End, Half, OneChannel, Track, Wait};
 use crate::plan::SendingPlan;
 use crate::rtcp::{RTCP_CHANNEL, RtcpEnd, RtcpLog, Tapped};
+
+/// Why a flow breaks whose receiver ends it.
+const ENDED_EARLY: &str = "the receiver ended it before it had all of the movie";
+
+/// Why one breaks that says nothing, or not what is understood.
+const NEVER_ASKED: &str = "the receiver did not ask for the movie";
 
 /// The sending half of a flow, over either kind of socket.
 #[allow(clippy::large_enum_variant, reason = "one per flow, never moved in a hot path")]
@@ -58,6 +65,8 @@ pub struct SenderLog {
     /// The frames of a movie whose numbers were changed before they were sent: by how much, and how many bytes they have
     /// then, where that is known; in decode order.
     pub renumbered: Spool<(u32, Renumbering, Option<u32>)>,
+    /// When the receiver asked for the movie, from when on its frames are due; `None` where it need not.
+    pub begun: Option<Timestamp>,
     /// What was said by RTCP; `None` where the flow has none.
     pub rtcp: Option<RtcpLog>,
 }
@@ -96,6 +105,12 @@ pub struct SenderSession {
     log: SenderLog,
     progress: SenderProgress,
     rtcp: Option<RtcpEnd>,
+    /// Where the receiver asks for the movie: what is said about it.
+    serving: Option<Box<dyn Serving>>,
+    /// That was told that all of the movie is written.
+    all_sent: bool,
+    /// What broke it.
+    failure: Option<String>,
 }
 
 impl SenderSession {
@@ -113,7 +128,15 @@ impl SenderSession {
             log,
             progress,
             rtcp: None,
+            serving: None,
+            all_sent: false,
+            failure: None,
         }
+    }
+
+    /// The same for a receiver that asks for the movie: nothing is due before it does.
+    pub fn with_serving(self, serving: Option<Box<dyn Serving>>) -> Self {
+        Self { serving, ..self }
     }
 
     /// The same with reports to and from the receiver.
@@ -130,10 +153,15 @@ impl SenderSession {
     /// When `socket` is not of the half's kind.
     pub fn drive(&mut self, now: Timestamp, mut socket: SenderSocket<'_>) -> Result<SenderWait, SocketError> {
         loop {
+            self.serve(now);
+            if let Some(reason) = self.failure.take() {
+                return Err(SocketError { operation: "session", reason });
+            }
             self.offer_due(now);
             let progress = self.half.poll_write(now, &mut socket)?;
             self.drain_events();
-            if progress == WriteProgress::Idle && (self.can_offer(now) || self.can_offer_sound(now)) {
+            let is_idle = progress == WriteProgress::Idle;
+            if is_idle && (self.can_offer(now) || self.can_offer_sound(now) || self.ends_now(now)) {
                 continue;
             }
             return Ok(SenderWait {
@@ -174,6 +202,7 @@ impl SenderSession {
 
     fn can_offer(&self, now: Timestamp) -> bool {
         !self.stopped
+            && self.has_begun()
             && self.half.wants_frame()
             && self.next < self.plan.len()
             && (self.pacing != Pacing::Sender || self.plan.due(self.next) <= now)
@@ -185,7 +214,7 @@ impl SenderSession {
             Pacing::Sender => due <= now,
             Pacing::Receiver | Pacing::Unpaced => self.next == self.plan.len() || due < self.plan.due(self.next),
         };
-        !self.stopped && self.plan.sound_due(self.next_sound).is_some_and(is_due)
+        !self.stopped && self.has_begun() && self.plan.sound_due(self.next_sound).is_some_and(is_due)
     }
 
     fn offer_due(&mut self, now: Timestamp) {
@@ -221,18 +250,24 @@ impl SenderSession {
     }
 
     fn end_when_all_is_offered(&mut self, now: Timestamp) {
-        if self.next == self.plan.len() && self.plan.sound_due(self.next_sound).is_none() && !self.end_signalled {
+        if self.all_is_offered() && self.serving.is_none() && !self.end_signalled {
             self.end_signalled = true;
             self.half.handle_end(now);
         }
     }
 
+    fn all_is_offered(&self) -> bool {
+        self.next == self.plan.len() && self.plan.sound_due(self.next_sound).is_none()
+    }
+
     fn next_timeout(&self, progress: WriteProgress) -> Option<Timestamp> {
-        let waits_for_clock = self.pacing == Pacing::Sender && !self.stopped && self.half.wants_frame();
+        let has_clock = self.pacing == Pacing::Sender && !self.stopped && self.has_begun();
+        let waits_for_clock = has_clock && self.half.wants_frame();
         let frame = (waits_for_clock && self.next < self.plan.len()).then(|| self.plan.due(self.next));
-        let sound = self.plan.sound_due(self.next_sound).filter(|_| self.pacing == Pacing::Sender && !self.stopped);
+        let sound = self.plan.sound_due(self.next_sound).filter(|_| has_clock);
         let packet = if progress == WriteProgress::Early { self.half.next_timeout() } else { None };
-        [frame, sound, packet].into_iter().flatten().min()
+        let serving = self.serving.as_ref().and_then(|serving| serving.next_timeout());
+        [frame, sound, packet, serving].into_iter().flatten().min()
     }
 
     fn drain_events(&mut self) {
@@ -278,7 +313,8 @@ pub(crate) const MOVIE_CHANNEL: ChannelId = ChannelId(0);
 
 impl Half for SenderSession {
     fn channels(&self) -> Vec<Channel> {
-        let kind = if self.is_stream() { ChannelKind::Stream(End::Sender) } else { ChannelKind::Datagram };
+        let opened_by = if self.serving.is_some() { End::Receiver } else { End::Sender };
+        let kind = if self.is_stream() { ChannelKind::Stream(opened_by) } else { ChannelKind::Datagram };
         let of_rtcp = self.rtcp.is_some().then_some(Channel { id: RTCP_CHANNEL, kind: ChannelKind::Datagram });
         [Channel { id: MOVIE_CHANNEL, kind }].into_iter().chain(of_rtcp).collect()
     }
@@ -287,8 +323,11 @@ impl Half for SenderSession {
         self.plan.tracks()
     }
 
-    /// The receiver's reports.
+    /// The receiver's reports, and what it asks for.
     fn handle_arrival(&mut self, now: Timestamp, channel: ChannelId, arrival: Arrival<'_>) {
+        if channel == MOVIE_CHANNEL && self.serving.is_some() {
+            return self.handle_request(now, arrival);
+        }
         if let (Some(rtcp), RTCP_CHANNEL, Arrival::Datagram(datagram)) = (&mut self.rtcp, channel, arrival) {
             rtcp.handle_rtcp(now, datagram);
         }
@@ -312,6 +351,74 @@ impl Half for SenderSession {
 
     fn stop(&mut self, now: Timestamp) {
         self.stop(now);
+    }
+}
+
+/// What is said where the receiver asks for the movie.
+impl SenderSession {
+    /// True where it reads what the receiver says.
+    pub(crate) fn listens(&self) -> bool {
+        self.serving.is_some()
+    }
+
+    /// True when frames may be offered.
+    fn has_begun(&self) -> bool {
+        self.serving.is_none() || self.log.begun.is_some()
+    }
+
+    fn handle_request(&mut self, now: Timestamp, arrival: Arrival<'_>) {
+        let Some(serving) = &mut self.serving else { return };
+        match arrival {
+            Arrival::Bytes(bytes) => {
+                if let Err(reason) = serving.handle_bytes(now, bytes) {
+                    self.failure.get_or_insert(reason);
+                }
+            }
+            Arrival::Ended => serving.handle_close(now),
+            Arrival::Opened | Arrival::Datagram(_) => {}
+        }
+    }
+
+    /// Does what the receiver wants, and hands over what is to be said.
+    fn serve(&mut self, now: Timestamp) {
+        let Some(mut serving) = self.serving.take() else { return };
+        if serving.next_timeout().is_some_and(|at| at <= now) {
+            serving.handle_timeout(now);
+        }
+        while let Some(wish) = serving.poll_wish() {
+            match wish {
+                Wish::Begin if self.log.begun.is_none() => {
+                    self.plan = self.plan.starting_at(now);
+                    self.log.begun = Some(now);
+                }
+                Wish::End if !self.all_is_offered() => {
+                    self.failure.get_or_insert_with(|| ENDED_EARLY.to_owned());
+                }
+                Wish::Begin | Wish::End => {}
+            }
+        }
+        if serving.is_over() && self.log.begun.is_none() {
+            self.failure.get_or_insert_with(|| NEVER_ASKED.to_owned());
+        }
+        while let Some(message) = serving.poll_transmit() {
+            self.half.handle_message(message);
+        }
+        self.serving = Some(serving);
+    }
+
+    /// When all is written, there may be something to say before the stream ends; true where there is something to write.
+    fn ends_now(&mut self, now: Timestamp) -> bool {
+        let is_last = self.all_is_offered() && !self.end_signalled;
+        let Some(serving) = self.serving.as_mut().filter(|_| is_last) else { return false };
+        if !std::mem::replace(&mut self.all_sent, true) {
+            serving.handle_all_sent(now);
+            return true;
+        }
+        if serving.is_over() {
+            self.end_signalled = true;
+            self.half.handle_end(now);
+        }
+        self.end_signalled
     }
 }
 
@@ -371,6 +478,13 @@ impl SendingHalf {
         match self {
             Self::Datagram(half) => half.handle_end(now),
             Self::Stream(half) => half.handle_end(now),
+        }
+    }
+
+    /// Takes a message of the session, which goes on the same stream.
+    fn handle_message(&mut self, message: Vec<u8>) {
+        if let Self::Stream(half) = self {
+            half.handle_message(message);
         }
     }
 

@@ -181,6 +181,16 @@ impl TcpSender {
     pub fn local_address(&self) -> Result<SocketAddr, SocketError> {
         local_address(&self.fd)
     }
+
+    /// The other direction of the same connection, in which the peer sends. It is closed when both are dropped.
+    ///
+    /// # Errors
+    /// When the system has no descriptor left, or gives no time stamps.
+    pub fn receiver(&self) -> Result<TcpReceiver, SocketError> {
+        let fd = again(&self.fd)?;
+        let ancillary = Ancillary::with_timestamps(&fd).map_err(broken("setsockopt(SO_TIMESTAMPNS)"))?;
+        Ok(TcpReceiver { fd, ancillary })
+    }
 }
 
 impl StreamSocket for TcpSender {
@@ -321,6 +331,14 @@ impl TcpReceiver {
     pub fn peer_address(&self) -> Result<SocketAddr, SocketError> {
         peer_address(&self.fd)
     }
+
+    /// The other direction of the same connection, in which this end sends. It is closed when both are dropped.
+    ///
+    /// # Errors
+    /// When the connection is broken, or the system has no descriptor left.
+    pub fn sender(&self) -> Result<TcpSender, SocketError> {
+        Ok(TcpSender { fd: again(&self.fd)?, peer: self.peer_address()? })
+    }
 }
 
 impl AsFd for TcpReceiver {
@@ -353,6 +371,11 @@ fn open(address: SocketAddr, options: &TcpOptions) -> Result<OwnedFd, OpenError>
     set_int(&fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, i32::from(options.no_delay))
         .map_err(OpenError::system("setsockopt(TCP_NODELAY)"))?;
     Ok(fd)
+}
+
+/// One descriptor more of the same socket (dup(2)).
+fn again(fd: &OwnedFd) -> Result<OwnedFd, SocketError> {
+    fd.try_clone().map_err(|error| SocketError { operation: "dup", reason: error.to_string() })
 }
 
 /// Binds, also where connections of an earlier run are still in TIME_WAIT (SO_REUSEADDR, socket(7)); a port on which

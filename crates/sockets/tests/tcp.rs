@@ -240,3 +240,27 @@ fn connections_that_come_at_once_all_stand_before_the_first_is_accepted() {
     locals.sort_unstable();
     assert_eq!(peers, locals);
 }
+
+#[test]
+fn a_connection_carries_bytes_in_both_directions_whoever_opened_it() {
+    let (mut opener, mut accepted) = pair(&TcpOptions::default());
+    let mut answers = opener.receiver().expect("a descriptor");
+    let mut back = accepted.sender().expect("a descriptor");
+    assert_eq!(opener.write(b"please"), Ok(6));
+    let mut buffer = [0; 16];
+    assert!(wait(&accepted, Interest::Read, PATIENCE).unwrap());
+    assert!(matches!(accepted.read(&mut buffer), Ok(TcpRead::Bytes { length: 6, realtime_nanos: Some(_) })));
+    assert_eq!(back.write(b"here"), Ok(4));
+    assert!(wait(&answers, Interest::Read, PATIENCE).unwrap());
+    assert!(matches!(answers.read(&mut buffer), Ok(TcpRead::Bytes { length: 4, realtime_nanos: Some(_) })));
+    assert_eq!(&buffer[..4], b"here");
+    // The end of one direction is not that of the other, and a connection is open as long as either is held.
+    drop(answers);
+    back.finish().unwrap();
+    assert_eq!(opener.write(b"!"), Ok(1));
+    assert!(wait(&accepted, Interest::Read, PATIENCE).unwrap());
+    assert!(matches!(accepted.read(&mut buffer), Ok(TcpRead::Bytes { length: 1, .. })));
+    drop(opener);
+    assert!(wait(&accepted, Interest::Read, PATIENCE).unwrap());
+    assert_eq!(accepted.read(&mut buffer), Ok(TcpRead::End));
+}

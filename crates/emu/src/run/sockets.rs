@@ -73,9 +73,9 @@ pub fn wrong_kind(operation: &'static str) -> SocketError {
     SocketError { operation, reason: "Operation not supported".to_owned() }
 }
 
-/// A receiver of this flow that cannot listen.
-pub fn cannot_listen(flow: &str, error: OpenError) -> Failure {
-    Failure::run(format!("flow {flow}: receiver: {error}"))
+/// An end of this flow that cannot listen.
+pub fn cannot_listen(flow: &str, end: &str, error: OpenError) -> Failure {
+    Failure::run(format!("flow {flow}: {end}: {error}"))
 }
 
 /// The file of a movie as received.

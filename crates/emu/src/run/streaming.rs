@@ -5,6 +5,7 @@ use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
 use framewire_emu::{Clock, Lane, World};
+use framewire_session::half::End;
 use framewire_session::lifecycle::{BulkSending, FlowOutcome, MovieSending, SETTLING_TICK, Settling};
 use framewire_session::{AdaptiveSetup, BulkSetup, DatagramSetup, ExternalSetup, FlowSetup, StreamSetup};
 use framewire_units::Timestamp;
@@ -14,6 +15,7 @@ use super::adaptive::{self, AdaptiveFlow, Ends};
 use super::bulk::{self, BulkPlan, BulkReceiving};
 use super::movie::{Files, Listening, MovieFlow, SenderSocket};
 use super::plan::Plan;
+use super::sockets::cannot_listen;
 use super::supervision::Watch;
 use super::tables::LaneTables;
 use crate::control::{Failure, FlowLateness, FlowProgress, StopFlag, emit};
@@ -55,6 +57,8 @@ pub struct Streamed {
 enum Opened<'a> {
     Datagram(&'a DatagramSetup, Box<Listening>),
     Stream(&'a StreamSetup, Box<Listening>),
+    /// Where the receiver opens the connection, the sender listens.
+    Asked(&'a StreamSetup, Box<Listening>, Box<SenderSocket>),
     Adaptive(&'a AdaptiveSetup, Box<Ends>),
     Bulk(&'a BulkSetup, BulkPlan, BulkReceiving),
     /// Applications of the user's own open what they need.
@@ -121,7 +125,14 @@ impl<'a> Streaming<'a> {
             }
             FlowSetup::Stream(setup) => {
                 let listening = lane.in_receiver(|| Listening::of_stream(setup, port(flow), &files()))??;
-                Opened::Stream(setup, Box::new(listening))
+                match setup.opened_by() {
+                    End::Sender => Opened::Stream(setup, Box::new(listening)),
+                    End::Receiver => {
+                        let socket = lane.in_sender(|| SenderSocket::listening(setup, port(flow)))?;
+                        let socket = socket.map_err(|error| cannot_listen(setup.common.name(), "sender", error))?;
+                        Opened::Asked(setup, Box::new(listening), Box::new(socket))
+                    }
+                }
             }
             FlowSetup::Adaptive(setup) => {
                 Opened::Adaptive(setup, Box::new(Ends::open(setup, port(flow), lane, self.clock, &movie)?))
@@ -148,6 +159,10 @@ impl<'a> Streaming<'a> {
             Opened::Stream(setup, listening) => {
                 let sending = MovieSending::new(setup.sender(), setup.common.samples());
                 of_movie.stream((sending, || SenderSocket::of_stream(setup, port(flow))), *listening, settle)
+            }
+            Opened::Asked(setup, listening, socket) => {
+                let sending = MovieSending::new(setup.sender(), setup.common.samples());
+                of_movie.stream((sending, || Ok(*socket)), *listening, settle)
             }
             Opened::External(setup) => self.stream_external(flow, setup, &progress, stop),
             Opened::Adaptive(setup, ends) => {

@@ -307,7 +307,8 @@ impl FlowSetup {
     pub fn facts_as_sent(&self, sent: &mut SenderLog) -> Spool<FrameFacts> {
         match (sent.frames.take(), self.offer()) {
             (Some(frames), _) => frames,
-            (None, Offer::Movie(plan)) if !sent.renumbered.is_empty() => {
+            (None, Offer::Movie(plan)) if !sent.renumbered.is_empty() || sent.begun.is_some() => {
+                let plan = sent.begun.map_or_else(|| plan.clone(), |begun| plan.starting_at(begun));
                 let renumbered = sent.renumbered.iter().map(|frame| *frame);
                 sent.renumbered.with(as_sent(plan.facts(), renumbered))
             }

@@ -7,6 +7,7 @@ use framewire_wire::rtp_payload::PacketRule;
 use super::movie::MovieSetup;
 use super::packets::MoviePackets;
 use super::{BuildError, CommonSetup, ConnectionSettings};
+use crate::half::End;
 use crate::plan::SendingPlan;
 use crate::receiver::{ReceiverLog, ReceiverSession, ReceivingHalf};
 use crate::sender::{SenderSession, SendingHalf};
@@ -34,6 +35,11 @@ impl StreamSetup {
         let movie = MovieSetup::new(plan, own.transport, own.queue, own.pacing);
         let packets = MoviePackets::new(&movie, &common, PacketRule::Full, ssrc)?;
         Ok(Self { common, movie, packets, connection })
+    }
+
+    /// The end that opens the connection.
+    pub fn opened_by(&self) -> End {
+        if self.movie.parts().session.asks() { End::Receiver } else { End::Sender }
     }
 
     /// What it sends.

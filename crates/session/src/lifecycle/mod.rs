@@ -10,6 +10,8 @@
 //!   [`FlowOutcome`] is what a flow leaves behind.
 
 mod adaptive;
+#[cfg(test)]
+mod asked_tests;
 mod bulk;
 mod outcome;
 mod received_movie;

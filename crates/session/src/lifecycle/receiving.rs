@@ -38,6 +38,16 @@ pub trait ReceivingSocket {
     /// # Errors
     /// When the socket is broken.
     fn report(&mut self, now: Timestamp, datagram: &[u8]) -> Result<bool, SocketError>;
+
+    /// Writes to the sender, on the stream on which the movie comes, without waiting, and returns how many bytes were taken; 0
+    /// also while the connection does not stand yet. Only asked of a receiver that asks for the movie.
+    ///
+    /// # Errors
+    /// When the socket is broken.
+    fn write_request(&mut self, _now: Timestamp, _bytes: &[u8]) -> Result<usize, SocketError> {
+        // errno(3): the words of EOPNOTSUPP.
+        Err(SocketError { operation: "write", reason: "Operation not supported".to_owned() })
+    }
 }
 
 /// What a world is to do next for a receiver.
@@ -45,10 +55,12 @@ pub trait ReceivingSocket {
 pub enum ReceivingStep {
     /// There may be more: call again.
     Again,
-    /// Wait for this time, if there is one, and where that is true for something to read.
+    /// Wait for this time, if there is one, and where that is true for something to read, or for room.
     Wait {
         /// Wake when there is something to read.
         readable: bool,
+        /// Wake when something can be written.
+        writable: bool,
         /// Wake at this time.
         timeout: Option<Timestamp>,
     },
@@ -105,8 +117,9 @@ impl MovieReceiving {
             self.failure = Some(error.to_string());
             ReceivingStep::Ended
         });
-        if step == ReceivingStep::Ended || self.has_failed() {
+        if step == ReceivingStep::Ended || self.has_failed() || self.session.failure().is_some() {
             self.session.handle_end(now);
+            self.failure = self.failure.take().or_else(|| self.session.failure().map(str::to_owned));
             self.ended = true;
             return ReceivingStep::Ended;
         }
@@ -165,12 +178,13 @@ impl MovieReceiving {
         self.session.handle_timeout(now);
         self.keep_frames();
         self.session.report(now, |datagram| socket.report(now, datagram))?;
+        let writable = self.session.say(|bytes| socket.write_request(now, bytes))?;
         let readable = self.session.wants_bytes(now);
         let taken = if readable { socket.take(now)? } else { Taken::Nothing };
         match taken {
             Taken::End => Ok(ReceivingStep::Ended),
             Taken::Nothing if is_last => Ok(ReceivingStep::Ended),
-            Taken::Nothing => Ok(ReceivingStep::Wait { readable, timeout: self.session.next_timeout() }),
+            Taken::Nothing => Ok(ReceivingStep::Wait { readable, writable, timeout: self.session.next_timeout() }),
             Taken::Opened => Ok(ReceivingStep::Again),
             Taken::Report(at, datagram) => {
                 Half::handle_arrival(&mut self.session, at, RTCP_CHANNEL, Arrival::Datagram(datagram));

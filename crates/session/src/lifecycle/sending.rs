@@ -5,10 +5,11 @@ use framewire_recording::record::{FlowSample, FlowStatus};
 use framewire_transport::socket::SocketError;
 use framewire_units::{DataSize, Timestamp};
 
+use super::receiving::Taken;
 use super::sampling::{SAMPLE_INTERVAL, Sampling};
 use crate::half::{Arrival, Channels, Half, Wait};
 use crate::rtcp::RTCP_CHANNEL;
-use crate::sender::{SenderLog, SenderProgress, SenderSession};
+use crate::sender::{MOVIE_CHANNEL, SenderLog, SenderProgress, SenderSession};
 
 /// The socket of a sender, as its host has it.
 pub trait SendingSocket: Channels {
@@ -20,6 +21,15 @@ pub trait SendingSocket: Channels {
 
     /// Its state; `None` where the system does not report it.
     fn sample(&mut self, at: Timestamp) -> Option<FlowSample>;
+
+    /// Takes what one call gives of what the receiver says on the stream; only asked where it [may
+    /// speak](MovieSending::listens).
+    ///
+    /// # Errors
+    /// When the socket is broken.
+    fn take_request(&mut self, _now: Timestamp) -> Result<Taken<'_>, SocketError> {
+        Ok(Taken::Nothing)
+    }
 }
 
 /// Where a sender is.
@@ -39,10 +49,15 @@ enum Phase {
 /// in the socket. Where a world does not know what woke it, [`is_due`](Self::is_due) says whether there is anything to
 /// do. [`stop`](Self::stop) ends it early, [`fail`](Self::fail) because the world cannot go on. When
 /// [`has_ended`](Self::has_ended), nothing is left in its host that is waited for, and the socket is to be closed.
+///
+/// While it [listens](Self::listens), call [`listen`](Self::listen) when the receiver may have said something, before it is
+/// polled.
 pub struct MovieSending {
     session: SenderSession,
     phase: Phase,
     sampling: Sampling,
+    /// The receiver says nothing more.
+    heard_all: bool,
 }
 
 impl MovieSending {
@@ -50,7 +65,7 @@ impl MovieSending {
     pub fn new(session: SenderSession, samples: Samples) -> Self {
         let wait = Wait { timeout: Some(Timestamp::ZERO), ..Wait::default() };
         let sampling = Sampling::starting_at(Timestamp::ZERO, samples);
-        Self { session, phase: Phase::Streaming(wait), sampling }
+        Self { session, phase: Phase::Streaming(wait), sampling, heard_all: false }
     }
 
     /// Offers and writes what is due and what the socket takes; when all is written, looks whether it has left the host.
@@ -65,6 +80,30 @@ impl MovieSending {
         Half::handle_arrival(&mut self.session, now, RTCP_CHANNEL, Arrival::Datagram(datagram));
         if let Phase::Streaming(wait) = &mut self.phase {
             wait.timeout = Some(now);
+        }
+    }
+
+    /// True where the receiver asks for the movie on the same stream, and may still speak.
+    pub fn listens(&self) -> bool {
+        self.session.listens() && !self.heard_all && !self.has_ended()
+    }
+
+    /// Takes what the receiver has said: there may be something to answer, for which it is to be polled. What it says when all
+    /// is written is read, too: a socket that is closed with something unread resets the connection (RFC 2525, 2.17).
+    pub fn listen(&mut self, now: Timestamp, socket: &mut impl SendingSocket) {
+        while self.listens() {
+            let arrival = match socket.take_request(now) {
+                Ok(Taken::Nothing) => return,
+                Ok(Taken::Opened) => Arrival::Opened,
+                Ok(Taken::Bytes(_, bytes) | Taken::Report(_, bytes)) => Arrival::Bytes(bytes),
+                Ok(Taken::End) => Arrival::Ended,
+                Err(error) => return self.fail(now, error),
+            };
+            self.heard_all |= arrival == Arrival::Ended;
+            Half::handle_arrival(&mut self.session, now, MOVIE_CHANNEL, arrival);
+            if let Phase::Streaming(wait) = &mut self.phase {
+                wait.timeout = Some(now);
+            }
         }
     }
 

@@ -8,14 +8,14 @@ use framewire_transport::socket::{DatagramSend, SocketError};
 use framewire_units::{DataSize, Duration, Timestamp};
 
 use super::*;
-use crate::FlowSetup;
 use crate::half::{ChannelId, Channels};
 use crate::plan::SendingPlan;
+use crate::{FlowSetup, ReceiverSession, SenderSession};
 
-const FRAMES: u32 = 25;
-const FRAME_SIZE: usize = 5_000;
+pub(super) const FRAMES: u32 = 25;
+pub(super) const FRAME_SIZE: usize = 5_000;
 
-fn ms(millis: u64) -> Timestamp {
+pub(super) fn ms(millis: u64) -> Timestamp {
     Timestamp::from_millis(millis)
 }
 
@@ -35,26 +35,34 @@ fn ends(transport: &str) -> (MovieSending, MovieReceiving) {
 }
 
 fn ends_into(transport: &str, sink: MovieSink) -> (MovieSending, MovieReceiving) {
-    let scenario = Scenario::parse(&format!("[[flow]]\ntransport = \"{transport}\""), &[]).expect("it is well formed");
-    let plan = SendingPlan::new(movie(), Timestamp::ZERO);
-    let (sender, receiver) = match FlowSetup::of_movie(&scenario.flows[0], plan, 1).expect("it sends the movie") {
-        FlowSetup::Datagram(setup) => (setup.sender(), setup.receiver()),
-        FlowSetup::Stream(setup) => (setup.sender(), setup.receiver()),
-        other => panic!("{other:?}"),
-    };
+    let (sender, receiver) = flow(transport);
     let receiving = MovieReceiving::new(receiver, ReceivedMovie::new(sink));
     (MovieSending::new(sender, Samples::default()), receiving)
 }
 
+pub(super) fn flow(transport: &str) -> (SenderSession, ReceiverSession) {
+    let scenario = Scenario::parse(&format!("[[flow]]\ntransport = \"{transport}\""), &[]).expect("it is well formed");
+    let plan = SendingPlan::new(movie(), Timestamp::ZERO);
+    match FlowSetup::of_movie(&scenario.flows[0], plan, 1).expect("it sends the movie") {
+        FlowSetup::Datagram(setup) => (setup.sender(), setup.receiver()),
+        FlowSetup::Stream(setup) => (setup.sender(), setup.receiver()),
+        other => panic!("{other:?}"),
+    }
+}
+
 /// A socket of either kind, and the host behind it, which is emptied from outside; what leaves it has arrived.
 #[derive(Default)]
-struct Host {
-    waiting: Vec<Vec<u8>>,
-    arrived: Vec<u8>,
-    room: usize,
-    finished: bool,
-    broken: bool,
-    datagrams: bool,
+pub(super) struct Host {
+    pub(super) waiting: Vec<Vec<u8>>,
+    pub(super) arrived: Vec<u8>,
+    pub(super) room: usize,
+    pub(super) finished: bool,
+    pub(super) broken: bool,
+    pub(super) datagrams: bool,
+    /// What a receiver that asks has said, and that it says no more.
+    pub(super) requests: Vec<u8>,
+    pub(super) requests_end: bool,
+    pub(super) heard: Vec<u8>,
 }
 
 impl Host {
@@ -114,6 +122,15 @@ impl SendingSocket for Host {
     fn sample(&mut self, at: Timestamp) -> Option<FlowSample> {
         let queued_bytes = Some(self.queued_bytes() as u64);
         Some(FlowSample { at, queued_bytes, ..FlowSample::default() })
+    }
+
+    fn take_request(&mut self, now: Timestamp) -> Result<Taken<'_>, SocketError> {
+        self.heard = std::mem::take(&mut self.requests);
+        Ok(match (self.heard.is_empty(), self.requests_end) {
+            (false, _) => Taken::Bytes(now, &self.heard),
+            (true, true) => Taken::End,
+            (true, false) => Taken::Nothing,
+        })
     }
 }
 
@@ -223,7 +240,7 @@ fn a_receiver_of_datagrams_ends_when_it_is_told_and_takes_nothing_after_that() {
         datagrams.iter().for_each(|datagram| receiving.handle_datagram(now, datagram));
     });
     assert!(!sending.tells_its_end());
-    let wait = ReceivingStep::Wait { readable: true, timeout: None };
+    let wait = ReceivingStep::Wait { readable: true, writable: false, timeout: None };
     assert_eq!(receiving.poll(ended, false, &mut host), wait);
     assert_eq!(receiving.poll(ended, true, &mut host), ReceivingStep::Ended);
     receiving.handle_datagram(ended, &last);

@@ -42,8 +42,9 @@ impl MovieFlow {
         received: [ReceivedMovie; 2],
     ) -> Result<Self, SimError> {
         let common = &setup.common;
-        let (client, server) = tcp_configs(common, &setup.connection, largest_packet, seed)?;
-        let connection = Connection::open(number, common.station(), &client, &server, Timestamp::ZERO);
+        let (sender, receiver) = tcp_configs(common, &setup.connection, largest_packet, seed)?;
+        let place = (number, common.station());
+        let connection = Connection::open(place, &sender, &receiver, setup.opened_by(), Timestamp::ZERO);
         let sending = MovieSending::new(setup.sender(), common.samples());
         let receiving = receiving(setup.receiver(), received);
         Ok(Self::new(MovieSocket::Tcp(Box::new(connection)), sending, receiving))
@@ -112,6 +113,9 @@ impl MovieFlow {
     /// Does what is due at `now`.
     pub(crate) fn advance(&mut self, now: Timestamp, wires: &mut FlowWires) {
         self.socket.handle_timeout(now, wires);
+        if self.sending.listens() {
+            self.sending.listen(now, &mut self.socket.at(now, wires));
+        }
         if !self.sending.has_ended() {
             self.send(now, wires);
         }

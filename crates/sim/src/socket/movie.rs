@@ -66,7 +66,7 @@ impl MovieSocket {
     pub(crate) fn is_writable(&self) -> bool {
         match self {
             Self::Udp(socket) => socket.is_writable(),
-            Self::Tcp(connection) => connection.client.is_writable(),
+            Self::Tcp(connection) => connection.sender.is_writable(),
         }
     }
 
@@ -74,7 +74,7 @@ impl MovieSocket {
     pub(crate) fn queued(&self) -> DataSize {
         match self {
             Self::Udp(socket) => socket.queued(),
-            Self::Tcp(connection) => connection.client.queued(),
+            Self::Tcp(connection) => connection.sender.queued(),
         }
     }
 }
@@ -132,7 +132,7 @@ impl Channels for MovieSocketAt<'_> {
     }
 
     fn unsent(&mut self, _: ChannelId) -> Result<DataSize, SocketError> {
-        Ok(self.connection("unsent")?.client.unsent())
+        Ok(self.connection("unsent")?.sender.unsent())
     }
 
     fn finish(&mut self, _: ChannelId) -> Result<(), SocketError> {
@@ -144,16 +144,24 @@ impl Channels for MovieSocketAt<'_> {
 impl SendingSocket for MovieSocketAt<'_> {
     fn queued(&mut self) -> Result<DataSize, SocketError> {
         match &*self.socket {
-            MovieSocket::Tcp(connection) if connection.client.has_failed() => Err(timed_out()),
+            MovieSocket::Tcp(connection) if connection.sender.has_failed() => Err(timed_out()),
             socket => Ok(socket.queued()),
         }
+    }
+
+    fn take_request(&mut self, now: Timestamp) -> Result<Taken<'_>, SocketError> {
+        let MovieSocket::Tcp(connection) = self.socket else { return Ok(Taken::Nothing) };
+        if connection.sender.readable() == 0 {
+            return Ok(if connection.sender.has_ended() { Taken::End } else { Taken::Nothing });
+        }
+        Ok(Taken::Bytes(now, connection.read_request(now, READ_SIZE, self.wires)))
     }
 
     fn sample(&mut self, at: Timestamp) -> Option<FlowSample> {
         let queued_bytes = Some(self.socket.queued().as_bytes());
         Some(match self.socket {
             MovieSocket::Udp(_) => FlowSample { at, queued_bytes, ..FlowSample::default() },
-            MovieSocket::Tcp(connection) => FlowSample { queued_bytes, ..endpoint_sample(&connection.client, at) },
+            MovieSocket::Tcp(connection) => FlowSample { queued_bytes, ..endpoint_sample(&connection.sender, at) },
         })
     }
 }
@@ -162,8 +170,8 @@ impl ReceivingSocket for MovieSocketAt<'_> {
     /// Datagrams are handed over as they come out.
     fn take(&mut self, now: Timestamp) -> Result<Taken<'_>, SocketError> {
         let MovieSocket::Tcp(connection) = self.socket else { return Ok(Taken::Nothing) };
-        if connection.server.readable() == 0 {
-            return Ok(if connection.server.has_ended() { Taken::End } else { Taken::Nothing });
+        if connection.receiver.readable() == 0 {
+            return Ok(if connection.receiver.has_ended() { Taken::End } else { Taken::Nothing });
         }
         Ok(Taken::Bytes(now, connection.read(now, READ_SIZE, self.wires)))
     }
@@ -174,5 +182,13 @@ impl ReceivingSocket for MovieSocketAt<'_> {
             MovieSocket::Tcp(_) => return Err(wrong_kind("report")),
         }
         Ok(true)
+    }
+
+    fn write_request(&mut self, now: Timestamp, bytes: &[u8]) -> Result<usize, SocketError> {
+        let wires = &mut *self.wires;
+        match self.socket {
+            MovieSocket::Tcp(connection) => connection.write_request(now, bytes, wires),
+            MovieSocket::Udp(_) => Err(wrong_kind("write")),
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use framewire_link::Port;
 use framewire_recording::record::FlowSample;
+use framewire_session::half::End;
 use framewire_tcp::{Endpoint, Segment, TcpConfig};
 use framewire_transport::socket::SocketError;
 use framewire_units::Timestamp;
@@ -11,13 +12,15 @@ use framewire_units::Timestamp;
 use crate::cargo::Cargo;
 use crate::record::FlowWires;
 
-/// A connection with both its ends: the client at the sender, the server at the receiver.
+/// A connection with both its ends, either of which may have opened it.
 pub(crate) struct Connection {
     flow: usize,
     station: usize,
-    pub(crate) client: Endpoint,
-    pub(crate) server: Endpoint,
+    pub(crate) sender: Endpoint,
+    pub(crate) receiver: Endpoint,
+    /// Under way to the receiver, and to the sender.
     bytes: ByteQueue,
+    requests: ByteQueue,
     /// What was read last.
     buffer: Vec<u8>,
 }
@@ -29,8 +32,8 @@ pub(crate) fn timed_out() -> SocketError {
 }
 
 /// What the sender's endpoint of a connection says.
-pub(crate) fn endpoint_sample(client: &Endpoint, at: Timestamp) -> FlowSample {
-    let info = client.info();
+pub(crate) fn endpoint_sample(sender: &Endpoint, at: Timestamp) -> FlowSample {
+    let info = sender.info();
     FlowSample {
         at,
         cwnd_packets: Some(info.cwnd),
@@ -38,7 +41,7 @@ pub(crate) fn endpoint_sample(client: &Endpoint, at: Timestamp) -> FlowSample {
         srtt: Some(info.srtt),
         rttvar: Some(info.rttvar),
         in_flight_packets: Some(info.in_flight),
-        unsent_bytes: Some(client.unsent().as_bytes()),
+        unsent_bytes: Some(sender.unsent().as_bytes()),
         delivery_rate: info.delivery_rate,
         retransmissions: Some(u32::try_from(info.retransmissions).unwrap_or(u32::MAX)),
         timeouts: Some(u32::try_from(info.timeouts).unwrap_or(u32::MAX)),
@@ -47,93 +50,132 @@ pub(crate) fn endpoint_sample(client: &Endpoint, at: Timestamp) -> FlowSample {
 }
 
 impl Connection {
-    /// A connection of flow number `flow`, whose client is on a wireless station; its SYN is ready to be sent at `now`.
-    pub(crate) fn open(flow: usize, station: usize, client: &TcpConfig, server: &TcpConfig, now: Timestamp) -> Self {
-        let (client, server) = (Endpoint::client(client, now), Endpoint::server(server));
-        Self { flow, station, client, server, bytes: ByteQueue::default(), buffer: Vec::new() }
+    /// A connection of flow number `flow`, whose sender is on a wireless station; the SYN of the end that opens it is ready
+    /// to be sent at `now`.
+    pub(crate) fn open(
+        (flow, station): (usize, usize),
+        sender: &TcpConfig,
+        receiver: &TcpConfig,
+        opened_by: End,
+        now: Timestamp,
+    ) -> Self {
+        let (sender, receiver) = match opened_by {
+            End::Sender => (Endpoint::client(sender, now), Endpoint::server(receiver)),
+            End::Receiver => (Endpoint::server(sender), Endpoint::client(receiver, now)),
+        };
+        let (bytes, requests) = (ByteQueue::default(), ByteQueue::default());
+        Self { flow, station, sender, receiver, bytes, requests, buffer: Vec::new() }
     }
 
     /// A segment comes out at a host; what it sets off is sent.
     pub(crate) fn handle_segment(&mut self, now: Timestamp, to: Port, segment: &Segment, wires: &mut FlowWires) {
         match to {
             Port::Receiver => {
-                self.server.handle_segment(now, segment);
-                self.transmit_server(now, wires);
+                self.receiver.handle_segment(now, segment);
+                self.transmit_receiver(now, wires);
             }
             Port::Sender => {
-                self.client.handle_segment(now, segment);
-                self.transmit_client(now, wires);
+                self.sender.handle_segment(now, segment);
+                self.transmit_sender(now, wires);
             }
         }
     }
 
     /// The sender's own device is done with a segment of `payload` bytes.
     pub(crate) fn handle_released(&mut self, now: Timestamp, payload: u32, wires: &mut FlowWires) {
-        self.client.handle_released(now, payload);
-        self.transmit_client(now, wires);
+        self.sender.handle_released(now, payload);
+        self.transmit_sender(now, wires);
     }
 
     /// When an endpoint has something to do.
     pub(crate) fn next_timeout(&self) -> Option<Timestamp> {
-        let timeouts = [self.client.next_timeout(), self.server.next_timeout()];
+        let timeouts = [self.sender.next_timeout(), self.receiver.next_timeout()];
         timeouts.into_iter().flatten().map(|timeout| timeout.at).min()
     }
 
     /// Lets the endpoints do what is due.
     pub(crate) fn handle_timeout(&mut self, now: Timestamp, wires: &mut FlowWires) {
-        if self.client.next_timeout().is_some_and(|timeout| timeout.at <= now) {
-            self.client.handle_timeout(now);
-            self.transmit_client(now, wires);
+        if self.sender.next_timeout().is_some_and(|timeout| timeout.at <= now) {
+            self.sender.handle_timeout(now);
+            self.transmit_sender(now, wires);
         }
-        if self.server.next_timeout().is_some_and(|timeout| timeout.at <= now) {
-            self.server.handle_timeout(now);
-            self.transmit_server(now, wires);
+        if self.receiver.next_timeout().is_some_and(|timeout| timeout.at <= now) {
+            self.receiver.handle_timeout(now);
+            self.transmit_receiver(now, wires);
         }
     }
 
-    /// Sends what the client has to send. Where the bottleneck is remote, its device is done with a segment at once.
-    pub(crate) fn transmit_client(&mut self, now: Timestamp, wires: &mut FlowWires) {
-        while let Some(segment) = self.client.poll_transmit(now) {
+    /// Sends what the sender has to send. Where the bottleneck is remote, its device is done with a segment at once.
+    fn transmit_sender(&mut self, now: Timestamp, wires: &mut FlowWires) {
+        while let Some(segment) = self.sender.poll_transmit(now) {
             let cargo = Cargo::segment(self.flow, segment);
             wires.send(now, Port::Sender, self.station, segment.packet_size(), cargo);
             if !wires.is_local() {
-                self.client.handle_released(now, segment.payload);
+                self.sender.handle_released(now, segment.payload);
             }
         }
     }
 
-    fn transmit_server(&mut self, now: Timestamp, wires: &mut FlowWires) {
-        while let Some(segment) = self.server.poll_transmit(now) {
+    /// The receiver's device holds nothing back.
+    fn transmit_receiver(&mut self, now: Timestamp, wires: &mut FlowWires) {
+        while let Some(segment) = self.receiver.poll_transmit(now) {
             wires.send(now, Port::Receiver, 0, segment.packet_size(), Cargo::segment(self.flow, segment));
+            self.receiver.handle_released(now, segment.payload);
         }
     }
 
     /// Reads up to `most` bytes at the receiver; nothing read, nothing there.
     pub(crate) fn read(&mut self, now: Timestamp, most: usize, wires: &mut FlowWires) -> &[u8] {
-        let count = self.server.read(now, most as u64) as usize;
+        let count = self.receiver.read(now, most as u64) as usize;
         self.bytes.read(count, &mut self.buffer);
         if count > 0 {
-            self.transmit_server(now, wires);
+            self.transmit_receiver(now, wires);
+        }
+        &self.buffer
+    }
+
+    /// The same at the sender, of what the receiver said.
+    pub(crate) fn read_request(&mut self, now: Timestamp, most: usize, wires: &mut FlowWires) -> &[u8] {
+        let count = self.sender.read(now, most as u64) as usize;
+        self.requests.read(count, &mut self.buffer);
+        if count > 0 {
+            self.transmit_sender(now, wires);
         }
         &self.buffer
     }
 
     /// Writes at the sender what fits. What is written is sent from inside the write, as the kernel does.
     pub(crate) fn write(&mut self, now: Timestamp, bytes: &[u8], wires: &mut FlowWires) -> Result<usize, SocketError> {
-        if self.client.has_failed() {
+        if self.sender.has_failed() {
             return Err(timed_out());
         }
-        let taken = self.client.write(now, bytes.len() as u64) as usize;
+        let taken = self.sender.write(now, bytes.len() as u64) as usize;
         self.bytes.write(&bytes[..taken]);
         // Also where nothing was taken: the first write finds the SYN ready, which would else wait for its timeout.
-        self.transmit_client(now, wires);
+        self.transmit_sender(now, wires);
+        Ok(taken)
+    }
+
+    /// The same at the receiver, of what it says to the sender.
+    pub(crate) fn write_request(
+        &mut self,
+        now: Timestamp,
+        bytes: &[u8],
+        wires: &mut FlowWires,
+    ) -> Result<usize, SocketError> {
+        if self.receiver.has_failed() {
+            return Err(timed_out());
+        }
+        let taken = self.receiver.write(now, bytes.len() as u64) as usize;
+        self.requests.write(&bytes[..taken]);
+        self.transmit_receiver(now, wires);
         Ok(taken)
     }
 
     /// Ends the sender's stream after what was written, as close(2) does.
     pub(crate) fn close(&mut self, now: Timestamp, wires: &mut FlowWires) {
-        self.client.finish(now);
-        self.transmit_client(now, wires);
+        self.sender.finish(now);
+        self.transmit_sender(now, wires);
     }
 }
 
@@ -162,7 +204,14 @@ impl ByteQueue {
 
 #[cfg(test)]
 mod tests {
+    use framewire_link::{LossConfig, Network, QueueLimit};
+    use framewire_units::{Bitrate, DataSize, Duration, Seed};
+
     use super::*;
+    use crate::cargo::Body;
+    use crate::experiment::bottleneck;
+    use crate::record::{PacketRecorder, Recording};
+    use crate::wires::WireEvent;
 
     #[test]
     fn bytes_come_out_as_they_went_in_over_the_wrap() {
@@ -176,5 +225,54 @@ mod tests {
         }
         assert!(read.iter().enumerate().all(|(offset, &byte)| byte == offset as u8));
         assert_eq!(queue.bytes.len() + read.len(), written);
+    }
+
+    /// Lets both ends talk over a network of 10 ms each way until `now`, which is past all that is under way.
+    fn settle(connection: &mut Connection, wires: &mut FlowWires, from: Timestamp, until: Timestamp) {
+        let mut now = from;
+        while now < until {
+            wires.settle(now);
+            while let Some(event) = wires.poll(now) {
+                let WireEvent::Delivered(id, to) = event else { panic!("nothing is held") };
+                let Body::Segment(segment) = wires.cargo(id).take_body() else { panic!("a segment") };
+                wires.finish(id);
+                connection.handle_segment(now, to, &segment, wires);
+            }
+            connection.handle_timeout(now, wires);
+            let next = connection.next_timeout().into_iter().chain(wires.next()).min().unwrap_or(until);
+            now = next.max(now).min(until);
+        }
+    }
+
+    #[test]
+    fn a_receiver_opens_a_connection_and_bytes_go_in_both_directions() {
+        let network = bottleneck(
+            Bitrate::from_mbps(10),
+            Duration::from_millis(20),
+            LossConfig::None,
+            QueueLimit::Bytes(DataSize::from_bytes(100_000)),
+        );
+        let network = Network::new(&network, Seed(1)).expect("it can be");
+        let recording = Recording { deliveries: true, ..Recording::default() };
+        let mut wires = FlowWires::new(network, false, PacketRecorder::new(recording, 1));
+        let config = TcpConfig { no_delay: true, ..TcpConfig::default() };
+        let at = Timestamp::from_millis;
+        let mut connection = Connection::open((0, 0), &config, &config, End::Receiver, at(0));
+        // The sender waits: nothing goes before the receiver's first write, which finds no connection yet.
+        assert_eq!(connection.write(at(0), b"unasked", &mut wires), Ok(0));
+        assert_eq!((wires.entered(), connection.write_request(at(0), b"please", &mut wires)), (0, Ok(0)));
+        assert_eq!(wires.entered(), 1, "its SYN");
+        settle(&mut connection, &mut wires, at(0), at(25));
+        assert!(connection.receiver.is_established());
+        assert_eq!(connection.write_request(at(25), b"please", &mut wires), Ok(6));
+        settle(&mut connection, &mut wires, at(25), at(40));
+        assert_eq!(connection.read_request(at(40), 100, &mut wires), b"please");
+        assert_eq!(connection.write(at(40), &[7; 30_000], &mut wires), Ok(30_000));
+        settle(&mut connection, &mut wires, at(40), at(400));
+        assert_eq!(connection.read(at(400), 1 << 20, &mut wires), [7; 30_000]);
+        assert!(connection.read_request(at(400), 100, &mut wires).is_empty());
+        connection.close(at(400), &mut wires);
+        settle(&mut connection, &mut wires, at(400), at(500));
+        assert!(connection.receiver.has_ended() && !connection.sender.has_ended());
     }
 }

@@ -150,6 +150,14 @@ impl Format {
 }
 
 impl Session {
+    /// True where the receiver opens the connection, and asks for the movie on it; else the sender opens it and begins by
+    /// itself.
+    pub const fn asks(self) -> bool {
+        match self {
+            Self::None | Self::Rfc4571 | Self::Rtp => false,
+        }
+    }
+
     /// What such packets or bytes need over a socket of this kind.
     pub const fn default_of(format: Format, socket: Socket) -> Self {
         match (format, socket) {

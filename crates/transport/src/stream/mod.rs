@@ -1,5 +1,7 @@
 //! Frames over a byte stream: the elementary stream itself, or RTP packets each behind its length, over TCP.
 
+#[cfg(test)]
+mod message_tests;
 mod packets;
 mod receiver;
 mod sender;

@@ -30,15 +30,16 @@ use crate::sound::{OutgoingSound, SoundQueue};
 /// What does not fit waits in the frame queue, where it can still be given up.
 ///
 /// Sound goes before every frame, also before the rest of one that is being written: behind the transport packet of it that was
-/// begun.
+/// begun. Before both go messages of the session in which the stream is ([`handle_message`](Self::handle_message)).
 #[derive(Debug)]
 pub struct StreamSender {
     queue: FrameQueue,
     sound: SoundQueue,
+    messages: VecDeque<Bytes>,
     unsent_limit: Option<DataSize>,
     format: StreamFormat,
     sending: Option<Sending>,
-    /// The frame that sound went before when some of it was written.
+    /// The frame that something went before when some of it was written.
     interrupted: Option<Sending>,
     /// Bytes written since the start.
     written: u64,
@@ -57,15 +58,34 @@ enum StreamFormat {
     TransportStream(Box<mpeg_ts::Packetizer>),
 }
 
-/// The send buffer S: the frame that is being written.
+/// The send buffer S: the frame that is being written, or what goes before one.
 #[derive(Debug)]
 struct Sending {
-    frame: u32,
-    /// It is no frame.
-    is_sound: bool,
+    what: What,
     /// What of it goes into the stream.
     bytes: Bytes,
+    /// Where something else may go before the rest of it.
+    packets: Packets,
     written: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    Frame(u32),
+    Sound(u32),
+    /// Of the session; the ledger knows nothing of it.
+    Message,
+}
+
+/// What a piece of the stream consists of.
+#[derive(Debug)]
+enum Packets {
+    /// It stays together.
+    One,
+    /// Packets of a transport stream.
+    Transport,
+    /// Packets that end there, in order.
+    Ending(Vec<usize>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +108,7 @@ impl StreamSender {
         Self {
             queue,
             sound: SoundQueue::new(),
+            messages: VecDeque::new(),
             unsent_limit,
             format: StreamFormat::ElementaryStream,
             sending: None,
@@ -136,6 +157,12 @@ impl StreamSender {
         self.sound.push_back(sound);
     }
 
+    /// Takes a message of the session, at any time before the end: it is written as soon as the packet has ended that was
+    /// begun, before frames and sound.
+    pub fn handle_message(&mut self, message: impl Into<Bytes>) {
+        self.messages.push_back(message.into());
+    }
+
     /// No more frames come. What was taken is still written, then the socket is shut down.
     pub fn handle_end(&mut self, _now: Timestamp) {
         if self.ending == Ending::Open {
@@ -145,7 +172,9 @@ impl StreamSender {
 
     /// Gives up everything that was not written. A frame that was partly written is cut there.
     pub fn handle_abort(&mut self, now: Timestamp) {
-        let begun = [self.sending.take(), self.interrupted.take()].into_iter().flatten().map(|sending| sending.frame);
+        self.messages.clear();
+        let begun = [self.sending.take(), self.interrupted.take()].into_iter().flatten();
+        let begun = begun.filter_map(|sending| sending.what.number());
         let sound = self.sound.drain(..).map(|sound| sound.id);
         let frames = std::iter::from_fn(|| self.queue.take().map(|frame| frame.id));
         for frame in begun.chain(sound).chain(frames) {
@@ -172,7 +201,7 @@ impl StreamSender {
     /// [`handle_abort`](Self::handle_abort) to have it, and all others, reported as given up.
     pub fn poll_write(&mut self, now: Timestamp, socket: &mut dyn StreamSocket) -> Result<WriteProgress, SocketError> {
         loop {
-            self.let_sound_go_first(now);
+            self.let_others_go_first(now);
             if self.sending.is_none() {
                 self.sending = self.interrupted.take().or_else(|| self.next_frame(now));
             }
@@ -197,21 +226,28 @@ impl StreamSender {
         matches!(self.ending, Ending::Finished | Ending::Aborted)
     }
 
-    /// Takes sound that waits, where a packet of it can begin here.
-    fn let_sound_go_first(&mut self, now: Timestamp) {
-        if !self.sending.as_ref().is_none_or(Sending::can_be_interrupted) {
+    /// Takes a message or sound that waits, where a packet of it can begin here.
+    fn let_others_go_first(&mut self, now: Timestamp) {
+        if self.messages.is_empty() && self.sound.is_empty()
+            || !self.sending.as_ref().is_none_or(Sending::can_be_interrupted)
+        {
             return;
         }
+        if let Some(message) = self.messages.pop_front() {
+            return self.go_first(What::Message, message);
+        }
         while let Some(sound) = self.sound.pop_front() {
-            let (frame, is_sound, written) = (sound.id, true, 0);
             if let Some(bytes) = self.format.bytes_of_sound(&sound) {
-                let frame = self.sending.replace(Sending { frame, is_sound, bytes, written });
-                self.interrupted = frame.or_else(|| self.interrupted.take());
-                return;
+                return self.go_first(What::Sound(sound.id), bytes);
             }
-            let (place, rule) = (SenderPlace::Pipeline, rules::NOT_PACKETIZED);
+            let (frame, place, rule) = (sound.id, SenderPlace::Pipeline, rules::NOT_PACKETIZED);
             self.events.push_back(SenderEvent::Discarded { frame, at: now, place, rule });
         }
+    }
+
+    fn go_first(&mut self, what: What, bytes: Bytes) {
+        let frame = self.sending.replace(Sending { what, bytes, packets: Packets::One, written: 0 });
+        self.interrupted = frame.or_else(|| self.interrupted.take());
     }
 
     /// The next waiting frame, as the bytes of the stream. Frames that cannot be cut into packets are given up.
@@ -219,8 +255,8 @@ impl StreamSender {
         loop {
             let frame = self.queue.take()?;
             rules::note_change(&mut self.events, now, Some(&frame));
-            if let Some(bytes) = self.format.bytes(&frame) {
-                return Some(Sending { frame: frame.id, is_sound: false, bytes, written: 0 });
+            if let Some((bytes, packets)) = self.format.bytes(&frame) {
+                return Some(Sending { what: What::Frame(frame.id), bytes, packets, written: 0 });
             }
             let (place, rule) = (SenderPlace::Pipeline, rules::NOT_PACKETIZED);
             self.events.push_back(SenderEvent::Discarded { frame: frame.id, at: now, place, rule });
@@ -230,9 +266,10 @@ impl StreamSender {
     /// Writes a part of S; false when the socket takes nothing now.
     fn write_some(&mut self, now: Timestamp, socket: &mut dyn StreamSocket) -> Result<bool, SocketError> {
         let Some(sending) = &mut self.sending else { return Ok(true) };
-        let frame = sending.frame;
-        // Sound goes as soon as the packet that was begun has ended.
-        let end = if self.sound.is_empty() { sending.bytes.len() } else { sending.end_of_packet() };
+        let frame = sending.what.number();
+        // What goes first goes as soon as the packet that was begun has ended.
+        let is_alone = self.sound.is_empty() && self.messages.is_empty();
+        let end = if is_alone { sending.bytes.len() } else { sending.end_of_packet() };
         let rest = &sending.bytes[sending.written..end];
         let room = match self.unsent_limit {
             None => rest.len(),
@@ -242,13 +279,13 @@ impl StreamSender {
         if taken == 0 && !rest.is_empty() {
             return Ok(false);
         }
-        if sending.written == 0 {
-            self.events.push_back(SenderEvent::FirstByte { frame, at: now });
-        }
+        let begins = frame.filter(|_| sending.written == 0);
+        self.events.extend(begins.map(|frame| SenderEvent::FirstByte { frame, at: now }));
         sending.written += taken;
         self.written += taken as u64;
         if sending.written == sending.bytes.len() {
-            self.events.push_back(SenderEvent::LastByte { frame, at: now, end: Some(self.written) });
+            let end = Some(self.written);
+            self.events.extend(frame.map(|frame| SenderEvent::LastByte { frame, at: now, end }));
             self.sending = None;
         }
         Ok(true)
@@ -264,17 +301,32 @@ impl StreamSender {
 }
 
 impl Sending {
-    /// True where sound may go before the rest of it: between two packets of a frame.
+    /// True where something else may go before the rest of it: between two of its packets.
     fn can_be_interrupted(&self) -> bool {
-        !self.is_sound && self.written.is_multiple_of(PACKET_LENGTH)
+        self.end_of_packet() == self.written
     }
 
-    /// The end of the transport packet that was begun, or of all of it.
+    /// The end of the packet that was begun; where none is, that is here.
     fn end_of_packet(&self) -> usize {
-        if self.is_sound {
-            self.bytes.len()
-        } else {
-            self.written.next_multiple_of(PACKET_LENGTH).min(self.bytes.len())
+        let end = match &self.packets {
+            _ if self.written == 0 && matches!(self.what, What::Frame(_)) => 0,
+            Packets::One => self.bytes.len(),
+            Packets::Transport => self.written.next_multiple_of(PACKET_LENGTH),
+            Packets::Ending(ends) => {
+                let next = ends.partition_point(|&end| end < self.written);
+                ends.get(next).copied().unwrap_or(self.bytes.len())
+            }
+        };
+        end.min(self.bytes.len())
+    }
+}
+
+impl What {
+    /// Its number in the ledger.
+    fn number(self) -> Option<u32> {
+        match self {
+            Self::Frame(number) | Self::Sound(number) => Some(number),
+            Self::Message => None,
         }
     }
 }
@@ -288,17 +340,20 @@ impl StreamFormat {
         }
     }
 
-    /// The bytes of a frame; `None` where it cannot be cut into packets.
-    fn bytes(&mut self, frame: &OutgoingFrame) -> Option<Bytes> {
+    /// The bytes of a frame, and what they consist of; `None` where it cannot be cut into packets.
+    fn bytes(&mut self, frame: &OutgoingFrame) -> Option<(Bytes, Packets)> {
         match self {
-            Self::ElementaryStream => Some(frame.bytes.clone()),
-            Self::TransportStream(packetizer) => transport_packets(packetizer, frame),
+            Self::ElementaryStream => Some((frame.bytes.clone(), Packets::One)),
+            Self::TransportStream(packetizer) => Some((transport_packets(packetizer, frame)?, Packets::Transport)),
             Self::Packets(packetizer) => {
                 let packets = packetizer.packetize(&frame.bytes, frame.rtp_timestamp).ok()?;
                 let size = packets.iter().map(|packet| LENGTH_FIELD + packet.bytes.len()).sum();
-                let mut stream = BytesMut::with_capacity(size);
-                packets.iter().for_each(|packet| put_packet(&packet.bytes, &mut stream));
-                Some(stream.freeze())
+                let (mut stream, mut ends) = (BytesMut::with_capacity(size), Vec::with_capacity(packets.len()));
+                for packet in &packets {
+                    put_packet(&packet.bytes, &mut stream);
+                    ends.push(stream.len());
+                }
+                Some((stream.freeze(), Packets::Ending(ends)))
             }
         }
     }

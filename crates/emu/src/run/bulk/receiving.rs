@@ -44,7 +44,7 @@ impl BulkReceiving {
     pub fn open(plan: &BulkPlan) -> Result<Self, Failure> {
         let listener = TcpListener::bind_for(receiver_address(plan.port), &TcpOptions::default(), plan.connections);
         Ok(Self {
-            listener: listener.map_err(|error| cannot_listen(&plan.name, error))?,
+            listener: listener.map_err(|error| cannot_listen(&plan.name, "receiver", error))?,
             awaited: plan.connections,
             connections: Vec::new(),
             buffer: vec![0; READ_SIZE],

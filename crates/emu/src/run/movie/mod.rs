@@ -1,5 +1,6 @@
 //! A flow of the movie: both of its ends, over this kernel's sockets.
 
+mod asked;
 mod receiving;
 mod reports;
 mod sending;

@@ -35,6 +35,7 @@ fn drive(flow: &MovieFlow<'_>, sending: &mut MovieSending, socket: &mut SenderSo
         if let Err(error) = take_reports(flow, sending, socket) {
             sending.fail(now, error);
         }
+        sending.listen(now, socket);
         if flow.stop.is_raised() {
             sending.stop(now);
         } else {
@@ -50,10 +51,11 @@ fn drive(flow: &MovieFlow<'_>, sending: &mut MovieSending, socket: &mut SenderSo
         }
         let interest = if sending.waits_for_room() { Interest::Writable } else { Interest::Nothing };
         let deadline = sending.next_timeout();
+        let heard = if sending.listens() { Interest::Readable } else { Interest::Nothing };
         let reports = socket.report_descriptor().map(|reports| (reports, Interest::Readable));
-        let watched = [(flow.stop.descriptor(), Interest::Readable), (socket.descriptor(), interest)];
-        let waited =
-            wait_for_any(watched.into_iter().chain(reports), flow.clock, deadline, flow.progress.sender_wakes());
+        let own = [(socket.descriptor(), interest), (socket.descriptor(), heard)];
+        let watched = [(flow.stop.descriptor(), Interest::Readable)].into_iter().chain(own);
+        let waited = wait_for_any(watched.chain(reports), flow.clock, deadline, flow.progress.sender_wakes());
         if let Err(error) = waited {
             sending.fail(flow.clock.now(), format!("ppoll: {error}"));
         }

@@ -14,6 +14,7 @@ use framewire_transport::socket::{DatagramSend, DatagramSocket, SocketError, Str
 use framewire_units::{DataSize, Timestamp};
 use framewire_world::UDP_RECEIVE_BUFFER;
 
+use super::asked::AskedSocket;
 use super::reports::ReportSocket;
 use crate::run::sockets::{
     READ_SIZE, receiver_address, sample_connection, sender_address, stamp, tcp_options, wrong_kind,
@@ -25,6 +26,8 @@ pub enum SenderSocket {
     Udp(UdpSender, Option<ReportSocket>),
     /// Of a stream flow.
     Tcp(TcpSender),
+    /// Of one whose receiver opens the connection.
+    Asked(AskedSocket),
 }
 
 impl SenderSocket {
@@ -51,11 +54,20 @@ impl SenderSocket {
         TcpSender::start(Some(sender_address(port)), receiver_address(port), &options).map(Self::Tcp)
     }
 
+    /// That of a stream flow whose receiver opens the connection, in the sender's host: it listens.
+    ///
+    /// # Errors
+    /// As [`of_datagrams`](Self::of_datagrams), and when the port is taken.
+    pub fn listening(setup: &StreamSetup, port: u16) -> Result<Self, OpenError> {
+        AskedSocket::listen(sender_address(port), &tcp_options(setup.connection.clone())).map(Self::Asked)
+    }
+
     /// What poll(2) waits for.
     pub fn descriptor(&self) -> BorrowedFd<'_> {
         match self {
             Self::Udp(socket, _) => socket.as_fd(),
             Self::Tcp(socket) => socket.as_fd(),
+            Self::Asked(socket) => socket.descriptor(),
         }
     }
 
@@ -74,13 +86,15 @@ impl SenderSocket {
     fn datagrams(&mut self, operation: &'static str) -> Result<&mut UdpSender, SocketError> {
         match self {
             Self::Udp(socket, _) => Ok(socket),
-            Self::Tcp(_) => Err(wrong_kind(operation)),
+            Self::Tcp(_) | Self::Asked(_) => Err(wrong_kind(operation)),
         }
     }
 
-    fn stream(&mut self, operation: &'static str) -> Result<&mut TcpSender, SocketError> {
+    /// The connection; `None` before it was opened.
+    fn stream(&mut self, operation: &'static str) -> Result<Option<&mut TcpSender>, SocketError> {
         match self {
-            Self::Tcp(socket) => Ok(socket),
+            Self::Tcp(socket) => Ok(Some(socket)),
+            Self::Asked(socket) => Ok(socket.sender()),
             Self::Udp(..) => Err(wrong_kind(operation)),
         }
     }
@@ -105,15 +119,15 @@ impl Channels for SenderSocket {
     }
 
     fn write(&mut self, _: ChannelId, bytes: &[u8]) -> Result<usize, SocketError> {
-        self.stream("write")?.write(bytes)
+        self.stream("write")?.map_or(Ok(0), |socket| socket.write(bytes))
     }
 
     fn unsent(&mut self, _: ChannelId) -> Result<DataSize, SocketError> {
-        self.stream("unsent")?.unsent()
+        self.stream("unsent")?.map_or(Ok(DataSize::ZERO), |socket| socket.unsent())
     }
 
     fn finish(&mut self, _: ChannelId) -> Result<(), SocketError> {
-        self.stream("finish")?.finish()
+        self.stream("finish")?.map_or(Ok(()), |socket| socket.finish())
     }
 }
 
@@ -122,6 +136,7 @@ impl SendingSocket for SenderSocket {
         match self {
             Self::Udp(socket, _) => socket.queued(),
             Self::Tcp(socket) => socket.queued(),
+            Self::Asked(socket) => socket.sender().map_or(Ok(DataSize::ZERO), |socket| socket.queued()),
         }
     }
 
@@ -132,7 +147,13 @@ impl SendingSocket for SenderSocket {
                 Some(FlowSample { at, queued_bytes, ..FlowSample::default() })
             }
             Self::Tcp(socket) => sample_connection(socket, at),
+            Self::Asked(socket) => sample_connection(socket.sender()?, at),
         }
+    }
+
+    fn take_request(&mut self, now: Timestamp) -> Result<Taken<'_>, SocketError> {
+        let Self::Asked(socket) = self else { return Ok(Taken::Nothing) };
+        socket.take(now)
     }
 }
 
@@ -148,7 +169,11 @@ pub struct ReceiverSocket {
 enum Kind {
     Udp(UdpReceiver),
     Listening(TcpListener),
+    /// A connection that the receiver is to open.
+    Asking(TcpOptions, u16),
     Tcp(TcpReceiver),
+    /// One that it has opened, with the direction in which it says something.
+    Asked(TcpReceiver, TcpSender),
 }
 
 impl ReceiverSocket {
@@ -172,6 +197,28 @@ impl ReceiverSocket {
         listener.map(|listener| Self::new(Kind::Listening(listener)))
     }
 
+    /// The same of a stream flow whose connection the receiver opens, when it is told to [`connect`](Self::connect).
+    pub fn asking(port: u16) -> Self {
+        Self::new(Kind::Asking(TcpOptions { no_delay: true, ..TcpOptions::default() }, port))
+    }
+
+    /// Opens the connection, where the receiver does so; in the receiver's host.
+    ///
+    /// # Errors
+    /// When the kernel does not make the socket, or nothing listens at the sender's port.
+    pub fn connect(&mut self) -> Result<(), OpenError> {
+        let Kind::Asking(options, port) = &self.kind else { return Ok(()) };
+        let socket = TcpSender::start(Some(receiver_address(*port)), sender_address(*port), options)?;
+        let system = |error: SocketError| OpenError::System { operation: error.operation, reason: error.reason };
+        self.kind = Kind::Asked(socket.receiver().map_err(system)?, socket);
+        Ok(())
+    }
+
+    /// True for one that opens its connection.
+    pub fn asks(&self) -> bool {
+        matches!(self.kind, Kind::Asking(..) | Kind::Asked(..))
+    }
+
     fn new(kind: Kind) -> Self {
         Self { kind, reports: None, buffer: vec![0; READ_SIZE], came: 0 }
     }
@@ -187,11 +234,15 @@ impl ReceiverSocket {
     }
 
     /// What poll(2) waits for.
+    ///
+    /// # Panics
+    /// Of one that is to open its connection and has not.
     pub fn descriptor(&self) -> BorrowedFd<'_> {
         match &self.kind {
             Kind::Udp(socket) => socket.as_fd(),
             Kind::Listening(socket) => socket.as_fd(),
-            Kind::Tcp(socket) => socket.as_fd(),
+            Kind::Tcp(socket) | Kind::Asked(socket, _) => socket.as_fd(),
+            Kind::Asking(..) => panic!("invariant: a receiver connects before it waits"),
         }
     }
 
@@ -223,7 +274,8 @@ impl ReceivingSocket for ReceiverSocketAt<'_> {
                 }
                 UdpRead::Datagram { length, realtime_nanos, .. } => (length, realtime_nanos),
             },
-            Kind::Tcp(socket) => match socket.read(buffer)? {
+            Kind::Asking(..) => return Ok(Taken::Nothing),
+            Kind::Tcp(socket) | Kind::Asked(socket, _) => match socket.read(buffer)? {
                 TcpRead::Nothing => return Ok(Taken::Nothing),
                 TcpRead::End => return Ok(Taken::End),
                 TcpRead::Bytes { length, realtime_nanos } => (length, realtime_nanos),
@@ -236,5 +288,12 @@ impl ReceivingSocket for ReceiverSocketAt<'_> {
     fn report(&mut self, _now: Timestamp, datagram: &[u8]) -> Result<bool, SocketError> {
         let reports = self.socket.reports.as_mut().ok_or_else(|| wrong_kind("report"))?;
         Ok(reports.send(datagram)? == DatagramSend::Sent)
+    }
+
+    fn write_request(&mut self, _now: Timestamp, bytes: &[u8]) -> Result<usize, SocketError> {
+        match &mut self.socket.kind {
+            Kind::Asked(_, socket) => socket.write(bytes),
+            _ => Err(wrong_kind("write")),
+        }
     }
 }

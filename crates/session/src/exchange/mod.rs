@@ -1,0 +1,129 @@
+//! What the two ends of a flow say to each other where the receiver asks for the movie.
+//!
+//! In such a session the receiver opens the connection. [`Asking`] is what it says, [`Serving`] what the sender answers; both
+//! are sans-IO. The movie begins when the receiver wants it, which is when the sender's frame clock starts: frames are due from
+//! then on. What is said goes before the movie on the same stream, between two of its packets.
+
+#[cfg(test)]
+pub(crate) mod testing;
+
+use std::collections::VecDeque;
+use std::fmt;
+
+use bytes::Bytes;
+use framewire_transport::socket::SocketError;
+use framewire_units::Timestamp;
+
+/// What a receiver wants of its sender.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// The movie, from its first frame on.
+    Begin,
+    /// No more of it.
+    End,
+}
+
+/// The sender's end of such a session.
+///
+/// Contract: hand it what the receiver says, then drain [`poll_wish`](Self::poll_wish) and
+/// [`poll_transmit`](Self::poll_transmit). When [`next_timeout`](Self::next_timeout) has come, call
+/// [`handle_timeout`](Self::handle_timeout). When all of the movie is written, tell it [so](Self::handle_all_sent), and end the
+/// stream when it [is over](Self::is_over) and has nothing more to transmit.
+pub trait Serving: fmt::Debug + Send {
+    /// The receiver says this.
+    ///
+    /// # Errors
+    /// When that makes no sense: the flow is broken.
+    fn handle_bytes(&mut self, now: Timestamp, bytes: &[u8]) -> Result<(), String>;
+
+    /// The receiver says nothing more.
+    fn handle_close(&mut self, now: Timestamp);
+
+    /// Does what is due.
+    fn handle_timeout(&mut self, now: Timestamp);
+
+    /// When it has something to do by itself.
+    fn next_timeout(&self) -> Option<Timestamp>;
+
+    /// All of the movie is written.
+    fn handle_all_sent(&mut self, now: Timestamp);
+
+    /// What the receiver wants.
+    fn poll_wish(&mut self) -> Option<Wish>;
+
+    /// What is to be written next, whole, where a packet of the movie has ended.
+    fn poll_transmit(&mut self) -> Option<Vec<u8>>;
+
+    /// True when nothing more is expected of the receiver.
+    fn is_over(&self) -> bool;
+}
+
+/// What a receiver learns of its sender.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// A packet of the movie, or the next bytes of it where it goes in none.
+    Movie(Bytes),
+    /// It ended, because of this; nothing where it was asked to, or all had come.
+    Ended(Option<String>),
+}
+
+/// The receiver's end of such a session.
+///
+/// Contract: send what [`poll_transmit`](Self::poll_transmit) gives, from the beginning on; hand in what comes, and drain
+/// [`poll_heard`](Self::poll_heard). When [`next_timeout`](Self::next_timeout) has come, call
+/// [`handle_timeout`](Self::handle_timeout).
+pub trait Asking: fmt::Debug + Send {
+    /// The next bytes of the connection came.
+    fn handle_bytes(&mut self, now: Timestamp, bytes: &[u8]);
+
+    /// The sender says nothing more.
+    fn handle_close(&mut self, now: Timestamp);
+
+    /// Does what is due.
+    fn handle_timeout(&mut self, now: Timestamp);
+
+    /// When it has something to do by itself.
+    fn next_timeout(&self) -> Option<Timestamp>;
+
+    /// What it learnt.
+    fn poll_heard(&mut self) -> Option<Heard>;
+
+    /// What is to be written next.
+    fn poll_transmit(&mut self) -> Option<Vec<u8>>;
+
+    /// True from the first byte of the movie on: a player counts from then.
+    fn has_begun(&self) -> bool;
+}
+
+/// Bytes that are to be written, in order, as the socket takes them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Outgoing {
+    messages: VecDeque<Vec<u8>>,
+    /// Of the first one.
+    written: usize,
+}
+
+impl Outgoing {
+    /// A message more.
+    pub(crate) fn push(&mut self, message: Vec<u8>) {
+        self.messages.push_back(message);
+    }
+
+    /// Writes what is taken; false where something is left.
+    pub(crate) fn write_to(
+        &mut self,
+        mut write: impl FnMut(&[u8]) -> Result<usize, SocketError>,
+    ) -> Result<bool, SocketError> {
+        while let Some(message) = self.messages.front() {
+            let rest = &message[self.written..];
+            let taken = if rest.is_empty() { 0 } else { write(rest)?.min(rest.len()) };
+            self.written += taken;
+            if self.written < message.len() {
+                return Ok(false);
+            }
+            self.messages.pop_front();
+            self.written = 0;
+        }
+        Ok(true)
+    }
+}
