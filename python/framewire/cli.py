@@ -31,6 +31,7 @@ from framewire.commands import (
     print_json,
     stderr,
     stdout,
+    warn,
 )
 from framewire.endpoint import cli as endpoint_cli
 from framewire.errors import InputError, RunError
@@ -116,7 +117,8 @@ def run(
     """Stream a movie over a network, as a scenario says; then a table and a report show what the viewer got.
 
     Ctrl-C ends the streams and keeps what there is, as a partial result, with a report without pictures, which
-    framewire report makes whole; a second Ctrl-C stops that, too.
+    framewire report makes whole; a second Ctrl-C stops that, too. One that comes when the streams have just ended
+    leaves out the pictures as well.
     """
     if no_report and open_report:
         raise InputError("--open needs the report: allowed is --no-report or --open, not both")
@@ -129,6 +131,8 @@ def run(
         report, verdict = (None, _verdict_on(result)) if no_report else _report_of(result, display)
     rows = result.summary.to_dicts()
     if as_json:
+        if result.interrupted and report is not None:
+            warn(run_output.without_pictures(result))
         print_json(
             {
                 "directory": str(result.directory),
@@ -171,7 +175,10 @@ def _report_of(result: framewire.Run, display: progress_module.Display) -> tuple
         # Pictures of what was interrupted would take longer than Ctrl-C may.
         written = report.write(result.directory, progress=display, pictures=not result.interrupted)
     except BaseException:
-        complain(f"no report was written; the results are in {result.directory}, framewire report writes it later")
+        complain(
+            f"no report was written; the results are in {result.directory}, and this makes it: "
+            f"{run_output.report_command(result)}"
+        )
         raise
     return written.path, written.verdict
 

@@ -53,8 +53,6 @@ class Outcome:
 
     status: str
     """``complete`` or ``partial``."""
-    interrupted: bool
-    """Whether it was asked to stop."""
     failures: tuple[str, ...] = ()
     """Flows that broke, each with its reason."""
 
@@ -83,7 +81,7 @@ def drive(arguments: Sequence[str], on_event: Progress, stop: StopRequest) -> Ou
                 process.wait()
         finally:
             _kill(process)
-        return _outcome(process.returncode, last, stop, _last_line(log))
+        return _outcome(process.returncode, last, _last_line(log))
 
 
 _SIGNALS = {1: signal.SIGINT, 2: signal.SIGKILL}
@@ -114,12 +112,12 @@ def _parse(line: bytes) -> Event:
     return event
 
 
-def _outcome(code: int, last: Event, stop: StopRequest, log: str) -> Outcome:
+def _outcome(code: int, last: Event, log: str) -> Outcome:
     if last.get("event") == "error":
         raise ERRORS.get(code, RunError)(str(last.get("message", "the emulator failed without a message")))
     status = last.get("status")
     if status in ("complete", "partial") and code in (0, 130):
-        return Outcome(str(status), stop.count > 0, tuple(map(str, last.get("failures", ()))))
+        return Outcome(str(status), tuple(map(str, last.get("failures", ()))))
     how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
     raise RunError(f"the emulator {how} before the run was finished" + (f"; its last words: {log}" if log else ""))
 

@@ -46,6 +46,7 @@ class Run:
     status: str
     """``complete``, or ``partial`` after an interruption."""
     interrupted: bool = False
+    """Whether it was asked to stop, also where it had then come to its end all the same."""
     failures: tuple[str, ...] = ()
     """Flows that broke, each with its reason; the results of the others are valid."""
 
@@ -149,7 +150,7 @@ def start(
             outcome = carry_out(settled, sent, partial, notify, stop)
             _seal(partial)
             partial.rename(directory)
-        return Run(directory, outcome.status, outcome.interrupted, outcome.failures)
+        return Run(directory, outcome.status, stop.count > 0, outcome.failures)
 
     carry_out = _emulate if world == "emulated" else _simulate
     return RunHandle(work)
@@ -191,7 +192,7 @@ def _simulate(
         raise InputError(str(error)) from None
     made = json.loads(document)
     notify({"event": "finished", "directory": str(directory), "status": made["status"], "failures": made["failures"]})
-    return emulator.Outcome(made["status"], made["ended_by"] == "interrupted", tuple(made["failures"]))
+    return emulator.Outcome(made["status"], tuple(made["failures"]))
 
 
 def _seal(directory: Path) -> None:

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from queue import Empty, SimpleQueue
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -99,15 +100,17 @@ class RunHandle:
         """Hand every event to a function, from this thread, and return the result.
 
         On the main thread Ctrl-C, SIGTERM and SIGHUP stop the run meanwhile; raises KeyboardInterrupt where nothing of
-        it is kept. An exception of ``progress`` gives the run up.
+        it is kept. A signal that comes when the run has just ended is said of its result, too. An exception of
+        ``progress`` gives the run up.
         """
-        with self, self._stopped_by_signals():
+        with self, self._stopped_by_signals() as came:
             for event in self.events:
                 progress(event)
             try:
-                return self.result()
+                run = self.result()
             except Stopped:
                 raise KeyboardInterrupt from None
+        return replace(run, interrupted=True) if came else run
 
     def __enter__(self) -> Self:
         return self
@@ -147,19 +150,22 @@ class RunHandle:
         return bool(lost) and self._asked_at is not None and time.monotonic() - self._asked_at > PATIENCE_S
 
     @contextmanager
-    def _stopped_by_signals(self) -> Iterator[None]:
+    def _stopped_by_signals(self) -> Iterator[list[int]]:
+        """Gives the signals that came."""
+        came: list[int] = []
         if threading.current_thread() is not threading.main_thread():
-            yield  # only the main thread may handle signals; the caller's own handling stays
+            yield came  # only the main thread may handle signals; the caller's own handling stays
             return
 
-        def handle(_signal: int, _frame: FrameType | None) -> None:
+        def handle(number: int, _frame: FrameType | None) -> None:
+            came.append(number)
             self.stop()
 
         # What this process ignores stays ignored: nohup does that for a terminal that closes.
         asked = [number for number in STOPPING if signal.getsignal(number) is not signal.SIG_IGN]
         previous = {number: signal.signal(number, handle) for number in asked}
         try:
-            yield
+            yield came
         finally:
             for number, handler in previous.items():
                 signal.signal(number, handler)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from framewire.as_decoded import Score
     from framewire.report.verdict import Verdict
 
-__all__ = ["print_run", "scores_table"]
+__all__ = ["print_run", "report_command", "scores_table", "without_pictures"]
 
 ALSO_AT_THE_END = ("count from its first packet", burst_losses.TO_A_FULL_QUEUE)
 """Parts of the caveats that are printed at the end of a run too: by them figures of some flows mean something else."""
@@ -61,14 +61,23 @@ def print_run(result: Run, report: Path | None, verdict: Verdict | None) -> None
     if report is not None:
         console.print(f"report   {report}", markup=False, highlight=False, soft_wrap=True)
         if result.interrupted:
-            whole = shlex.join(["framewire", "report", str(result.directory)])
-            console.print(f"pictures are not in it yet: {whole}", markup=False, highlight=False, soft_wrap=True)
+            console.print(without_pictures(result), markup=False, highlight=False, soft_wrap=True)
     if verdict is not None:
         console.print()
         sentence = textwrap.fill(
             verdict.sentence.replace(" %", "\N{NO-BREAK SPACE}%"), console.width, break_on_hyphens=False
         )
         console.print(sentence, style="bold", markup=False, highlight=False, soft_wrap=True)
+
+
+def report_command(result: Run) -> str:
+    """What makes the whole report of a run, for a shell."""
+    return shlex.join(["framewire", "report", str(result.directory)])
+
+
+def without_pictures(result: Run) -> str:
+    """What to say of the report of a run that was interrupted."""
+    return f"pictures are not in the report yet: {report_command(result)}"
 
 
 def scores_table(scores: Sequence[Score]) -> Table:

@@ -448,6 +448,44 @@ def test_the_verdict_is_the_last_line_and_stands_in_the_json_with_its_reasons(
     assert "Note: this is one run with one seed; framewire campaign repeats it" in " ".join(drawn.stdout.split())
 
 
+@pytest.mark.parametrize("as_json", [False, True])
+def test_an_interruption_at_the_very_end_of_a_run_leaves_out_the_pictures_and_says_what_makes_them(
+    as_json: bool, scenario_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, module = tmp_path / "out", sys.modules["framewire.run"]  # the function of that name hides it
+    seal = module._seal  # type: ignore[attr-defined]
+
+    def interrupted(directory: Path) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        seal(directory)
+
+    monkeypatch.setattr(module, "_seal", interrupted)
+    command = ["run", str(scenario_file), "--world", "simulated", "--out", str(out), *(["--json"] if as_json else [])]
+    ended = runner.invoke(app, command)
+    assert ended.exit_code == 130, ended.output
+    assert (out / "report.html").is_file() and not (out / "psnr.parquet").exists()
+    assert json.loads((out / "run.json").read_text())["status"] == "complete"
+    said = ended.stderr if as_json else ended.stdout
+    assert f"pictures are not in the report yet: framewire report {out}" in said
+    assert runner.invoke(app, ["report", str(out)]).exit_code == 0
+    assert (out / "psnr.parquet").is_file()
+
+
+def test_an_interruption_while_the_report_is_made_says_what_makes_it(
+    scenario_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from framewire import report
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(report, "write", interrupted)
+    out = tmp_path / "out"
+    ended = runner.invoke(app, ["run", str(scenario_file), "--world", "simulated", "--out", str(out)])
+    assert ended.exit_code == 130
+    assert f"the results are in {out}, and this makes it: framewire report {out}\n" in ended.stderr
+
+
 def test_an_interruption_while_the_program_is_loaded_is_told_in_words(tmp_path: Path) -> None:
     module = tmp_path / "typer.py"
     module.write_text("raise KeyboardInterrupt\n")

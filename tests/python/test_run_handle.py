@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import re
+import sys
 import threading
 import time
 from pathlib import Path
@@ -69,6 +70,29 @@ def test_a_simulation_that_is_stopped_keeps_what_there_is(long_simulation: str, 
     assert run.results.scenario is not None and not handle.is_going_on
     handle.stop()  # it has ended: nothing happens
     assert handle.result() is run and list(handle.events) == []
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_one_that_is_stopped_when_its_streams_are_over_is_complete_and_interrupted(
+    world: str, scenario_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    over, may_go_on = threading.Event(), threading.Event()
+    module = sys.modules["framewire.run"]  # the function of that name hides it
+    seal = module._seal  # type: ignore[attr-defined]
+
+    def sealed_late(directory: Path) -> None:
+        over.set()
+        may_go_on.wait(60)
+        seal(directory)
+
+    monkeypatch.setattr(module, "_seal", sealed_late)
+    handle = framewire.start(scenario_file, world=world, out=tmp_path / "out")
+    assert over.wait(60)
+    handle.stop()
+    may_go_on.set()
+    run = handle.result()
+    assert (run.status, run.interrupted, run.ended_by) == ("complete", True, None)
+    assert run.results.summary.height == 2
 
 
 def test_a_run_in_real_time_is_stopped_from_another_thread(
