@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 import framewire
 from framewire import InputError, as_decoded
 from framewire.as_decoded.arrived import Arrival, arrivals, beginning
-from framewire.as_decoded.decoder import pictures
 from framewire.as_decoded.similarity import Similarity
 from framewire.cli import app
 from framewire.movie.probe import probe
@@ -21,6 +20,7 @@ from framewire.psnr import CAP_DB
 from framewire.report import comparison, psnr
 from framewire.report.cut_stream import H265, coding_of, cut, luma_pictures
 from framewire.report.data import ReportRun, load
+from framewire.report.decoder import pictures
 from framewire.report.originals import Original, Pictures
 from framewire.report.outcome import outcome
 from framewire.results import RunDirectory

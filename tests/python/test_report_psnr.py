@@ -398,17 +398,17 @@ def test_a_stream_that_decodes_to_something_else_spoils_no_other(
     truth = measure(run)
     (run / psnr.CACHE).unlink()
     checksums, beside = psnr.luma_checksums, []
-    screen = psnr.Screen
+    compared = psnr.Compared
 
     def wrong_of_one(stream: CutStream, frames: list[int]) -> list[int]:
         sums = checksums(stream, frames)
         return [sums[0] ^ 1, *sums[1:]] if stream.path.stem == "i" else sums
 
-    def counted(one: Received, original: Original) -> psnr.Screen:
+    def counted(one: Received, original: Original) -> psnr.Compared:
         beside.append(one.flow.name)
-        return screen(one, original)
+        return compared(one, original)
 
     monkeypatch.setattr(psnr, "luma_checksums", wrong_of_one)
-    monkeypatch.setattr(psnr, "Screen", counted)
+    monkeypatch.setattr(psnr, "Compared", counted)
     assert measure(run).table.sort("flow", "display").equals(truth.table.sort("flow", "display"))
     assert beside == ["i", "same", "more", "start"], "it, and those that take over from flows before"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from heapq import heappop, heappush
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +12,16 @@ import numpy as np
 import polars as pl
 
 from framewire.as_decoded.arrived import Arrival, arrivals, beginning, is_of_the_movie
-from framewire.as_decoded.decoder import pictures
 from framewire.as_decoded.similarity import Similarity
 from framewire.content_store import replacing
 from framewire.playout import play
 from framewire.psnr import CAP_DB, black, decibel, squared_error
 from framewire.report.cut_stream import StreamError, luma_pictures
 from framewire.report.data import Flow, ReportRun
+from framewire.report.decoder import pictures
 from framewire.report.originals import Original, Pictures, Received
 from framewire.report.psnr import add_checksum
+from framewire.report.screen import Screen
 
 __all__ = ["FILE", "Score", "measure", "write"]
 
@@ -92,8 +92,8 @@ def _of_flow(run: ReportRun, flow: Flow, original: Original, one: Received) -> t
     whole, right = [arrival for arrival in came if arrival.payload is None], {*one.slots}
     # A receiver that discards gives its decoder what came whole; shown is what is decoded right.
     of_whole = ((number, picture) for number, picture in _decoded(original, one, whole, largest) if number in right)
-    kept = _Screen(one.display.source, of_whole)
-    concealed = _Screen(_planned(run, flow, came), _decoded(original, one, came, largest))
+    kept = Screen(one.display.source, of_whole)
+    concealed = Screen(_planned(run, flow, came), _decoded(original, one, came, largest))
     count, size = original.ledger.height, original.width * original.height
     rows: dict[bool, list[float]] = {False: [], True: []}
     with ExitStack() as stack:
@@ -127,35 +127,6 @@ def _largest_payload(run: ReportRun, flow: Flow) -> int:
     """Bytes behind the header of RTP that a packet of the flow has room for."""
     headers_of_ip_udp_rtp = 20 + 8 + 12
     return int(flow.settings.get("mtu") or 1500) - headers_of_ip_udp_rtp
-
-
-HELD_BACK = 16
-"""Pictures that a decoder may put out behind later ones: as many as it may hold (ITU-T H.264 and H.265, A.4)."""
-
-
-class _Screen:
-    """What stands in each slot, of numbered pictures."""
-
-    def __init__(self, planned: Sequence[int | None], came: Iterator[tuple[int, bytes]]) -> None:
-        self.on_screen: list[int | None] = []
-        """By slot, the number of the picture that stands there; None before the first."""
-        self._planned = planned
-        self._came = came
-        self._waiting: list[tuple[int, bytes]] = []
-        self._held: tuple[int, bytes] | None = None
-
-    def at(self, slot: int) -> bytes | None:
-        """Slots in order; None before the first picture. What comes behind a later one than its slot is not shown."""
-        while len(self._waiting) <= HELD_BACK and (following := next(self._came, None)) is not None:
-            heappush(self._waiting, following)
-        while self._waiting and self._waiting[0][0] <= slot:
-            number, picture = heappop(self._waiting)
-            if self._planned[slot] == number:
-                self._held = number, picture
-            if len(self._waiting) <= HELD_BACK and (following := next(self._came, None)) is not None:
-                heappush(self._waiting, following)
-        self.on_screen.append(None if self._held is None else self._held[0])
-        return None if self._held is None else self._held[1]
 
 
 def _decoded(original: Original, one: Received, came: list[Arrival], largest: int) -> Iterator[tuple[int, bytes]]:

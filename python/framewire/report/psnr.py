@@ -29,11 +29,13 @@ from framewire import files
 from framewire.checksums import unsealed, with_file
 from framewire.content_store import replacing
 from framewire.psnr import CAP_DB, FreezeErrors, Sources, black, decibel, squared_error
+from framewire.report import decoder
 from framewire.report.by_flow import cut
 from framewire.report.cut_stream import StreamError, luma_batches, luma_checksums, luma_pictures
 from framewire.report.data import Flow, ReportRun
 from framewire.report.decoding import Plan, identical
 from framewire.report.originals import Original, Pictures, Received
+from framewire.report.screen import Screen
 
 CACHE = "psnr.parquet"
 DESCRIPTION = "run.json"
@@ -222,7 +224,7 @@ class Job:
     def compare_all(self, received: list[Received], progress: Progress) -> Errors:
         """Walks through the decodes side by side: for received movies whose pictures differ from those sent."""
         original = self.original
-        screens = [Screen(one, self.original) for one in received]
+        screens = [Compared(one, self.original) for one in received]
         frames = original.ledger["frame"].to_list()
         slot = -1
         for slot, picture in enumerate(luma_pictures(original.stream, frames, original.width, original.height)):
@@ -283,47 +285,41 @@ def needed(original: Original, slots: set[int]) -> list[int]:
     return sorted(display[one] for one in original.context.closure(frame[slot] for slot in slots))
 
 
-class Screen:
+class Compared:
     """What one flow received, decoded beside the original."""
 
     def __init__(self, one: Received, original: Original) -> None:
         self.name = one.flow.name
         self.errors = np.full(original.ledger.height, np.nan)
         self._decodable = {*one.slots}
-        self._source = one.display.source
+        self._came: set[int] = set()
         self._pictures = self._decoded(one, original)
-        self._next = next(self._pictures, None)
-        self._held = black(original.width * original.height)
-        self._count = 0
+        self._screen = Screen(one.display.source, self._pictures)
+        self._black = black(original.width * original.height)
 
     def _decoded(self, one: Received, original: Original) -> Iterator[tuple[int, bytes]]:
         """Number and picture of the frames that can be decoded. The decoder is given all that came whole: without the
         others what came would have other gaps, and a decoder may lose its order at those."""
-        from framewire.as_decoded.decoder import pictures  # which needs scores of this module
-
         display = dict(original.ledger.select("frame", "display").iter_rows())
         given = ((display[frame], one.stream.read(frame)) for frame in one.stream.places)
-        came = pictures(original.stream.coding, original.width, original.height, given)
-        return ((number, picture) for number, picture in came if number in self._decodable)
+        for number, picture in decoder.pictures(original.stream.coding, original.width, original.height, given):
+            if number in self._decodable:
+                self._came.add(number)
+                yield number, picture
 
     def compare(self, slot: int, sent: bytes) -> None:
         """Takes the next picture of the original."""
-        while self._next is not None and self._next[0] <= slot:
-            number, picture = self._next
-            if number == slot:
-                self._count += 1
-                self._held = picture if self._source[slot] == slot else self._held
-            self._next = next(self._pictures, None)
-        self.errors[slot] = squared_error(sent, self._held)
+        self.errors[slot] = squared_error(sent, self._screen.at(slot) or self._black)
 
     def problem(self) -> str | None:
         """Why it cannot be told which picture is which, or None."""
-        count = self._count
-        if count == len(self._decodable):
+        for _ in self._pictures:  # to the end
+            pass
+        if len(self._came) == len(self._decodable):
             return None
         return (
-            f"the received movie decodes to {count:,} pictures where the ledger has {len(self._decodable):,} decodable "
-            "frames: which picture is which cannot be told"
+            f"the received movie decodes to {len(self._came):,} pictures where the ledger has "
+            f"{len(self._decodable):,} decodable frames: which picture is which cannot be told"
         )
 
 

@@ -12,33 +12,63 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import IO
 
-from framewire.as_decoded import matroska
-from framewire.report.cut_stream import Coding, StreamError, ffmpeg
+from framewire.report import matroska
+from framewire.report.cut_stream import PIPE_BYTES, Coding, StreamError, ffmpeg
 
-__all__ = ["pictures"]
+__all__ = ["Output", "luma", "pictures"]
 
 # Pictures that are damaged come out, as players ask for; concealment is FFmpeg's own, which is on.
 _SHOW_ALL = ["-flags", "output_corrupt"]
 _POSITION = re.compile(rb"\] n: *\d+ pts:.* pos: *(-?\d+) ")  # libavfilter/vf_showinfo.c
 
 
+@dataclass(frozen=True)
+class Output:
+    """What becomes of each picture that is decoded, and how it is read."""
+
+    filters: str
+    """Of FFmpeg, between the decoder and what is written."""
+    written: tuple[str, ...]
+    """FFmpeg's options that say how."""
+    read: Callable[[IO[bytes]], bytes]
+    """Reads one of them; what is empty ends them all."""
+
+    @staticmethod
+    def of(size: int, filters: str, pixels: str) -> Output:
+        """Pixels of this format (FFmpeg's name), so many bytes of them in a picture."""
+
+        def read(source: IO[bytes]) -> bytes:
+            picture = source.read(size)
+            return picture if len(picture) == size else b""
+
+        return Output(filters, ("-f", "rawvideo", "-pix_fmt", pixels), read)
+
+
+def luma(width: int, height: int) -> Output:
+    """The luma, in this size."""
+    return Output.of(width * height, f"extractplanes=y,scale={width}:{height}", "gray")
+
+
 def pictures(
-    coding: Coding, width: int, height: int, frames: Iterable[tuple[int, bytes]]
+    coding: Coding, width: int, height: int, frames: Iterable[tuple[int, bytes]], output: Output | None = None
 ) -> Iterator[tuple[int, bytes]]:
-    """Number and luma of each picture, as the decoder puts them out, of numbered frames in decode order.
+    """Number and picture of each frame, as the decoder puts them out, of numbered frames in decode order; their luma
+    where no other output is asked for. ``width`` and ``height`` are those of the frames.
 
     Raises StreamError where FFmpeg does not say which frame a picture is of.
     """
+    output = output or luma(width, height)
     command = [ffmpeg(), "-hide_banner", "-nostats", "-v", "info", "-nostdin", "-threads", "1", "-copyts", *_SHOW_ALL]
     command += ["-f", "matroska", "-i", "pipe:0", "-an", "-fps_mode", "passthrough"]
-    command += ["-vf", f"extractplanes=y,scale={width}:{height}", "-f", "rawvideo", "-pix_fmt", "gray", "pipe:1"]
+    command += ["-vf", output.filters, *output.written, "pipe:1"]
     command += ["-an", "-fps_mode", "passthrough", "-vf", "extractplanes=y,crop=16:16:0:0,showinfo", "-f", "null", "-"]
     numbers: dict[int, int] = {}
     with _running(command, lambda sink: _feed(sink, coding, width, height, frames, numbers)) as (out, told):
         came: deque[bytes] = deque()  # FFmpeg writes a picture and says where it is from in the order that it likes
-        while len(picture := out.read(width * height)) == width * height:
+        while picture := output.read(out):
             came.append(picture)
             yield from ((numbers[at], came.popleft()) for at in told.known(len(came)))
         yield from ((numbers[at], came.popleft()) for at in told.rest()[: len(came)])
@@ -80,7 +110,9 @@ class _Positions:
 @contextmanager
 def _running(command: list[str], feed: Callable[[IO[bytes]], None]) -> Iterator[tuple[IO[bytes], _Positions]]:
     """The process with a thread that feeds it and one that reads what it says; all have ended behind the context."""
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, pipesize=PIPE_BYTES
+    )
     assert process.stdin is not None and process.stdout is not None and process.stderr is not None
     told = _Positions()
     threads = [
