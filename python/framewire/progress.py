@@ -28,9 +28,9 @@ class Display(Protocol):
     def __call__(self, event: Event) -> None: ...
 
 
-def for_console(console: Console) -> Display:
-    """Bars where they can be drawn, lines elsewhere."""
-    return Bars(console) if console.is_terminal and not console.is_dumb_terminal else Lines(console)
+def for_console(console: Console, every_s: float = 60.0) -> Display:
+    """Bars where they can be drawn, lines elsewhere, of a step that goes on at least so often."""
+    return Bars(console) if console.is_terminal and not console.is_dumb_terminal else Lines(console, every_s)
 
 
 class Silence:
@@ -105,7 +105,7 @@ class Bars(Silence):
             self._end_step()
             self._step, self._step_text = self._progress.add_task(text, total=None, facts=""), text
         if self._step is not None and share is not None:
-            self._progress.update(self._step, total=1.0, completed=share, facts=f"{share:.0%}" if share else "")
+            self._progress.update(self._step, total=1.0, completed=share, facts=f"{share:.1%}" if share else "")
 
     def _end_step(self) -> None:
         if self._step is not None:

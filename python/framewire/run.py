@@ -89,11 +89,13 @@ class Run:
         out: str | os.PathLike[str] | None = None,
         options: render.Options | None = None,
         progress: Progress | None = None,
+        *,
+        replace: bool = False,
     ) -> Path:
         """Write a film of what each viewer saw, and return its path; see :func:`framewire.render.render`."""
         from framewire import render  # it pulls in pillow
 
-        path, _ = render.render(self.directory, None if out is None else Path(out), options, progress)
+        path, _ = render.render(self.directory, None if out is None else Path(out), options, progress, replace=replace)
         return path
 
 

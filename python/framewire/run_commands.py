@@ -11,13 +11,17 @@ import typer
 
 from framewire import files, run_output
 from framewire import progress as progress_module
-from framewire.commands import AsJson, clear_errors, print_json, stderr, stdout, warn
+from framewire.commands import AsJson, clear_errors, print_json, stderr, stdout, terminable, warn
 from framewire.errors import InputError
 
 __all__ = ["register"]
 
 RunDirectory = Annotated[Path, typer.Argument(metavar="RUN_DIR", help="A run directory.")]
 Open = Annotated[bool, typer.Option("--open", help="Open it in a browser.")]
+
+
+EVERY_S = 10.0
+"""Where progress is told in lines, one comes at least so often."""
 
 
 def register(app: typer.Typer) -> None:
@@ -54,7 +58,7 @@ def report(
         raise InputError(f"{directory}: {lacks if directory.exists() else 'no such directory'}")
     files.check_takes_files(out or directory / "report.html")
     if is_run:
-        with progress_module.for_console(stderr()) as display:
+        with progress_module.for_console(stderr(), every_s=EVERY_S) as display:
             written = write_report(directory, out, display, film=film)
         path = written.path
         for one in written.left_out:
@@ -96,7 +100,7 @@ def score(
     _refuse_no_run(directory)
     run = load(directory)
     files.check_takes_files(directory / as_decoded.FILE)
-    with progress_module.for_console(stderr()) as display:
+    with progress_module.for_console(stderr(), every_s=EVERY_S) as display:
         scores, table, missing = as_decoded.measure(run, display)
     for one in missing:
         warn(f"not scored: {one}")
@@ -125,9 +129,13 @@ def render(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="The MP4 file [default: RUN_DIR/film.mp4].")
     ] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Write the file anew where it is there already.")] = False,
     open_film: Open = False,
 ) -> None:
-    """Write a film of what each viewer saw: all screens beside what was sent, with every freeze and pause."""
+    """Write a film of what each viewer saw: all screens beside what was sent, with every freeze and pause.
+
+    Ctrl-C leaves nothing of it; a film that is there stays.
+    """
     from framewire import render as rendering
 
     _refuse_no_run(directory)
@@ -135,8 +143,8 @@ def render(
         raise InputError(f"{out}: the film is MP4: allowed is a name that ends in .mp4")
     files.check_takes_files(out or directory / "film.mp4")
     options = rendering.Options(tuple(flows or ()), begin, end, width, texts=not no_texts)
-    with progress_module.for_console(stderr()) as display:
-        path, missing = rendering.render(directory, out, options, display)
+    with progress_module.for_console(stderr(), every_s=EVERY_S) as display, terminable():
+        path, missing = rendering.render(directory, out, options, display, replace=replace)
     for one in missing:
         warn(f"not shown: {one}")
     _written(path, open_it=open_film)

@@ -17,12 +17,13 @@ from framewire.as_decoded.similarity import Similarity
 from framewire.cli import app
 from framewire.movie.probe import probe
 from framewire.psnr import CAP_DB
-from framewire.report import comparison, psnr
+from framewire.report import comparison, filmstrip, psnr
 from framewire.report.cut_stream import H265, coding_of, cut, luma_pictures
 from framewire.report.data import ReportRun, load
-from framewire.report.decoder import pictures
+from framewire.report.decoder import luma, pictures
 from framewire.report.originals import Original, Pictures
 from framewire.report.outcome import outcome
+from framewire.report.picked import closure, picked
 from framewire.results import RunDirectory
 
 ENCODERS = {
@@ -165,6 +166,18 @@ def test_what_came_of_open_groups_is_scored(tmp_path: Path) -> None:
     # Whatever is shown in its turn is the picture that was sent.
     rows = scores.of(run.streams[0])
     assert (rows.filter(pl.col("on_screen") == pl.col("display"))["mse"] == 0).all()
+    # So is each of a few, for which a decoder is given only their groups.
+    original, pictures_of = original_of(run), Pictures(run)
+    received, size = pictures_of.received(run.streams[0], original), (original.width, original.height)
+    sent = [*luma_pictures(original.stream, original.ledger["frame"].to_list(), *size)]
+    shown = {slot for slot in received.display.source if slot is not None}
+    whole = ledger.filter(pl.col("complete"))
+    for wanted in (shown, {slot for slot in shown if slot >= 75}):
+        needed = closure(whole, original.stream.coding, wanted)
+        found = dict(picked(received.stream, size, needed, wanted, luma(*size)))
+        assert wanted and found == {slot: sent[slot] for slot in wanted}
+    found_strip = filmstrip.make(run, scores)
+    assert [row.problem for row in found_strip.rows] == [None, None]
 
 
 def test_scores_stand_side_by_side(run: ReportRun, scored: tuple[list[as_decoded.Score], pl.DataFrame]) -> None:

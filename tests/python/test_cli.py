@@ -232,6 +232,19 @@ def test_what_an_application_dropped_is_not_told_as_nothing() -> None:
     assert srt.endswith(", 7 of 25 frames arrived")
 
 
+def test_a_step_that_goes_on_is_told_as_often_as_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    console = Console(width=100)
+    with console.capture() as captured, Lines(console, every_s=10.0) as display:
+        for second in range(101):
+            now[0] = float(second)
+            display({"event": "step", "text": "rendering the film", "share": 0.2 * second / 100})
+    first, *others = captured.get().splitlines()
+    assert first == "rendering the film ..." and len(others) == 10
+    assert others[0] == "rendering the film: 2%"
+
+
 def test_a_minute_of_seven_flows_takes_a_few_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])

@@ -18,8 +18,9 @@ from framewire import InputError
 from framewire.cli import app
 from framewire.errors import MachineError
 from framewire.render import Options, render
+from framewire.render.canvas import Canvas
 from framewire.render.excerpts import FOOT, worst
-from framewire.render.panel import GAP, Grid
+from framewire.render.panel import GAP, Grid, Panel
 from framewire.render.screens import of_run, standing
 from framewire.report.data import load
 from framewire.report.originals import Pictures
@@ -153,7 +154,7 @@ def test_pictures_that_do_not_come_out_of_the_decoder_are_missed(
     last = stream.rindex(b"\0\0\1\0")  # the header of a picture: a decoder passes over what is none
     stream[last + 3] = 0xB8
     (run / "received" / "a.m2v").write_bytes(stream)
-    with pytest.raises(InputError, match="a: 49 pictures came out of the decoder where 50 frames went in"):
+    with pytest.raises(InputError, match="a: 49 of 50 pictures came out of the decoder"):
         render(run)
 
 
@@ -178,6 +179,51 @@ def test_the_command_line_names_what_is_not_shown(movie: Path, pictures: list[Pi
     refused = CliRunner().invoke(app, ["render", str(run)])
     assert refused.exit_code == 2 and "there is no picture to show" in refused.output.replace("\n", " ")
     assert not list(run.glob("*.mp4")) and not list(run.glob(".*part"))
+
+
+def test_a_film_that_is_there_stays_unless_it_is_to_be_replaced(
+    movie: Path, pictures: list[Picture], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = write_run(tmp_path / "run", movie, {"a": Delivery("udp", prompt(pictures))})
+    (run / "film.mp4").write_text("whole")
+    command = ["render", str(run), "--to", "0.4", "--width", "176"]
+    refused = CliRunner().invoke(app, command)
+    assert refused.exit_code == 2 and "film.mp4: exists already; " in refused.stderr.replace("\n", " ")
+    drawn = Canvas.draw
+
+    def interrupted(canvas: Canvas, panels: list[Panel], clock: str) -> memoryview:
+        if clock == "0.20 s":
+            raise KeyboardInterrupt
+        return drawn(canvas, panels, clock)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Canvas, "draw", interrupted)
+        assert CliRunner().invoke(app, [*command, "--replace"]).exit_code == 130
+    assert (run / "film.mp4").read_text() == "whole"
+    assert not list(run.glob(".*")), "nothing half-written is beside it"
+    done = CliRunner().invoke(app, [*command, "--replace"])
+    assert done.exit_code == 0, done.output
+    assert numbers_in(run / "film.mp4", movie, 2) == [[*range(10)]] * 2
+
+
+def test_what_is_drawn_beside_the_pictures_has_its_colour(movie: Path, pictures: list[Picture], tmp_path: Path) -> None:
+    """White between screens, red around one that stands still, dark where nothing came yet."""
+    deliveries = {"a": Delivery("udp", prompt(pictures)), "none": Delivery("udp", [None] * 50)}
+    film, _ = render(write_run(tmp_path / "run", movie, deliveries), options=Options(width=WIDTH, end_s=0.2))
+    wide, high = Grid.of(3, WIDTH / HEIGHT, WIDTH).size
+    command = ["ffmpeg", "-v", "error", "-i", str(film), "-frames:v", "1", "-f", "rawvideo", "-pix_fmt", "rgb24"]
+    raw = subprocess.run([*command, "pipe:1"], check=True, capture_output=True).stdout
+    seen = np.frombuffer(raw, dtype=np.uint8).reshape(high, wide, 3).astype(int)
+    grid = Grid.of(3, WIDTH / HEIGHT, WIDTH)
+    (left, top), (other, at) = grid.corner(0), grid.corner(2)
+    for row, column, colour in (
+        (top + 9, left - 3, (255, 255, 255)),
+        (at + 9, other - 3, (179, 38, 30)),
+        (at + 9, other + 9, (22, 25, 27)),
+    ):
+        assert abs(seen[row, column] - colour).max() < 12, (row, column)
+    asked = ["ffprobe", "-v", "error", "-show_entries", "stream=color_space,color_range", "-of", "csv=p=0", str(film)]
+    assert subprocess.run(asked, check=True, capture_output=True, text=True).stdout.strip() == "tv,smpte170m"
 
 
 def test_the_worst_moments_are_those_at_which_most_screens_stand_still(

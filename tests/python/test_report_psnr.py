@@ -308,9 +308,9 @@ def test_pictures_that_are_what_was_sent_are_cut_from_the_movie(
     scores = measure(run)
     apart = filmstrip.make(load(run), psnr.unmeasured())
     decoded: list[str] = []
-    decode = filmstrip.small_pictures
+    decode = filmstrip.picked
     monkeypatch.setattr(
-        filmstrip, "small_pictures", lambda stream, *more: decoded.append(stream.path.name) or decode(stream, *more)
+        filmstrip, "picked", lambda stream, *more: decoded.append(stream.path.name) or decode(stream, *more)
     )
     assert filmstrip.make(load(run), scores) == apart
     assert decoded == [movie.name]

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 
 from framewire.content_store import replacing
 from framewire.errors import InputError, MachineError
 from framewire.movie.ffmpeg import refuse_crash, version_of
+from framewire.render.canvas import COLOURS, Canvas, planar
 from framewire.render.panel import Grid, Panel
 from framewire.render.screens import Screen, of_run, seconds_of, standing
-from framewire.report.cut_stream import StreamError, ffmpeg
+from framewire.report import screen as standing_pictures
+from framewire.report.cut_stream import PIPE_BYTES, StreamError, ffmpeg
 from framewire.report.data import load
+from framewire.report.decoder import Output
+from framewire.report.picked import portable_pixmaps
 
 __all__ = ["Options", "encode", "render"]
 
@@ -48,7 +55,12 @@ class Options:
 
 
 def render(
-    run_dir: Path, out: Path | None = None, options: Options | None = None, progress: Progress | None = None
+    run_dir: Path,
+    out: Path | None = None,
+    options: Options | None = None,
+    progress: Progress | None = None,
+    *,
+    replace: bool = False,
 ) -> tuple[Path, list[str]]:
     """Writes what each viewer of a run saw as one film, ``film.mp4`` in the run directory where ``out`` is not given.
 
@@ -57,18 +69,22 @@ def render(
     screens are missing.
 
     Raises:
-        InputError: when there is no such run, flow or time, or no picture, and where the file cannot be written.
+        InputError: when there is no such run, flow or time, or no picture, where the file cannot be written, and where
+            it is there already and is not to be replaced.
         MachineError: when ffmpeg is missing or crashes.
     """
-    run, options = load(run_dir), options or Options()
+    options, tell, target = options or Options(), progress or (lambda _event: None), out or run_dir / "film.mp4"
+    if target.exists() and not replace:
+        raise InputError(f"{target}: exists already; name another file (--out), or say --replace")
+    tell({"event": "step", "text": "reading the run"})
+    run = load(run_dir)
     version_of("ffmpeg")
     screens, missing = of_run(run, options.flows)
-    target = out or run.directory / "film.mp4"
     _part(options, seconds_of(screens))
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with replacing(target) as part:
-            encode(part, screens, options, progress or (lambda _event: None))
+            encode(part, screens, options, tell)
     except StreamError as error:
         raise InputError(f"{run_dir}: {error}") from None
     except OSError as error:
@@ -94,54 +110,65 @@ def encode(target: Path, screens: Sequence[Screen], options: Options, progress: 
     begin_s, end_s = _part(options, seconds_of(screens))
     rate = screens[0].frame_rate
     count = max(1, round((end_s - begin_s) * rate))
-    first = next(_shown(screens[0], 2 * ((options.width or 640) // 2), [0]), None)
-    if first is None:
-        raise StreamError(f"{screens[0].label} has no picture")
-    grid = replace(Grid.of(len(screens), first.width / first.height, options.width), foot=options.foot)
-    views = [
-        (screen, wanted, _shown(screen, grid.width, wanted.tolist()))
-        for screen in screens
-        for wanted in [standing(screen.shown_at_s, count, rate, begin_s)]
-    ]
+    grid = Grid.of(len(screens), _aspect(screens[0], options.width), options.width, foot=options.foot)
+    output = planar(grid.width, grid.height)
+    views = [(screen, *_shown(screen, output, standing(screen.shown_at_s, count, rate, begin_s))) for screen in screens]
+    canvas = Canvas(grid, texts=options.texts)
     with _encoder(target, grid.size, rate) as take:
         for number in range(count):
             at_s = begin_s + number / rate
             panels = []
-            for screen, wanted, pictures in views:
-                slot = None if wanted[number] < 0 else int(wanted[number])
-                caption, is_still = screen.caption(at_s, slot)
-                panels.append(Panel(screen.label, screen.colour, next(pictures), caption, is_still))
-            take(grid.draw(panels, f"{at_s:.2f} s", texts=options.texts))
-            progress({"event": "step", "text": "rendering the film", "share": number / count})
-        for _, _, pictures in views:
-            next(pictures, None)
+            for screen, shown, slots, _ in views:
+                caption, is_still = screen.caption(at_s, slots[number])
+                panels.append(Panel(screen.label, screen.colour, shown.at(number), caption, is_still))
+            take(canvas.draw(panels, f"{at_s:.2f} s"))
+            progress({"event": "step", "text": "rendering the film", "share": (number + 1) / count})
+        for _, _, _, pictures in views:
+            for _ in pictures:  # to the end, where it is said whether all came
+                pass
 
 
-def _shown(screen: Screen, width: int, wanted: Sequence[int]) -> Iterator[Image.Image | None]:
-    """The picture for each frame of the film, by display numbers that never go back; None where there is none yet."""
-    pictures = screen.pictures(width, {one for one in wanted if one >= 0})
-    slot, picture = -1, None
-    for one in wanted:
-        while slot < one:
-            following = next(pictures, None)
-            if following is None:
-                break
-            slot, picture = following
-        yield None if one < 0 else picture
-    for _ in pictures:  # to the end, where their number is checked
-        pass
+def _aspect(screen: Screen, width: int | None) -> float:
+    """Width over height of the picture on a screen, in square pixels."""
+    _, picture = next(screen.pictures(portable_pixmaps(2 * ((width or 640) // 2)), {0}), (0, None))
+    if picture is None:
+        raise StreamError(f"{screen.label} has no picture")
+    columns, rows = Image.open(io.BytesIO(picture)).size
+    return columns / rows
+
+
+Shown = tuple[standing_pictures.Screen, list[int | None], Iterator[tuple[int, bytes]]]
+"""What stands on a screen in each frame of the film; its display number, and what is being decoded for it."""
+
+
+def _shown(screen: Screen, output: Output, stands: NDArray[np.int64]) -> Shown:
+    slots = [None if slot < 0 else slot for slot in stands.tolist()]
+    pictures = screen.pictures(output, {slot for slot in slots if slot is not None})
+    return standing_pictures.Screen(slots, pictures), slots, pictures
 
 
 @contextmanager
-def _encoder(target: Path, size: tuple[int, int], rate: float) -> Iterator[Callable[[Image.Image], None]]:
+def _encoder(target: Path, size: tuple[int, int], rate: float) -> Iterator[Callable[[memoryview], None]]:
     """One ffmpeg process that takes pictures and writes the film.
 
     Raises MachineError where it does not.
     """
-    command = [ffmpeg(), "-hide_banner", "-nostdin", "-v", "error", "-y", "-f", "rawvideo", "-pix_fmt", "rgb24"]
-    command += ["-s", f"{size[0]}x{size[1]}", "-r", f"{rate:.6g}", "-i", "pipe:0", *ENCODING, "-f", "mp4", str(target)]
+    command = [ffmpeg(), "-hide_banner", "-nostdin", "-v", "error", "-y", "-f", "rawvideo", "-pix_fmt", "yuv420p"]
+    command += [
+        "-s",
+        f"{size[0]}x{size[1]}",
+        "-r",
+        f"{rate:.6g}",
+        "-i",
+        "pipe:0",
+        *ENCODING,
+        *COLOURS,
+        "-f",
+        "mp4",
+        str(target),
+    ]
     with tempfile.TemporaryFile() as errors:
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=errors, bufsize=0) as process:
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=errors, bufsize=0, pipesize=PIPE_BYTES) as process:
             pipe = process.stdin
             assert pipe is not None
             try:
@@ -158,7 +185,6 @@ def _encoder(target: Path, size: tuple[int, int], rate: float) -> Iterator[Calla
             raise MachineError(f"ffmpeg could not write the film: {'; '.join(told[:3]) or process.returncode}")
 
 
-def _feed(pipe: IO[bytes], picture: Image.Image) -> None:
-    left = memoryview(picture.tobytes())
-    while left:  # a signal may interrupt a write
-        left = left[pipe.write(left) :]
+def _feed(pipe: IO[bytes], picture: memoryview) -> None:
+    while picture:  # a signal may interrupt a write
+        picture = picture[pipe.write(picture) :]

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from PIL import Image
 
 from framewire.errors import InputError
-from framewire.report.cut_stream import CutStream, StreamError, small_pictures
+from framewire.report.cut_stream import CutStream, StreamError
 from framewire.report.data import Flow, ReportRun
-from framewire.report.filmstrip import closure
+from framewire.report.decoder import Output
 from framewire.report.originals import Original, Pictures
 from framewire.report.palette import PLACE_NAMES
+from framewire.report.picked import closure, picked
 
 __all__ = ["Screen", "of_run", "seconds_of", "standing"]
 
@@ -31,8 +31,10 @@ class Screen:
     label: str
     colour: str
     stream: CutStream
+    size: tuple[int, int]
+    """Width and height of the frames."""
     frames: pl.DataFrame
-    """Those that can be decoded, in decode order."""
+    """Those that came whole, in decode order."""
     shown_at_s: Sequence[float | None]
     """By display number, in seconds of the film."""
     frame_rate: float
@@ -49,19 +51,16 @@ class Screen:
         last = max((at for at in self.shown_at_s if at is not None), default=0.0)
         return max(self.movie_s, last + 1 / self.frame_rate)
 
-    def pictures(self, width: int, wanted: set[int]) -> Iterator[tuple[int, Image.Image]]:
-        """Display number and picture of the wanted frames, and of all that they need, in display order."""
+    def pictures(self, output: Output, wanted: set[int]) -> Iterator[tuple[int, bytes]]:
+        """Display number and picture of the wanted frames, as a decoder puts them out.
+
+        Raises StreamError where one does not come.
+        """
         needed = closure(self.frames, self.stream.coding, wanted)
-        slots, found = needed["display"].sort().to_list(), 0
-        pictures = small_pictures(self.stream, needed["frame"].to_list(), width) if slots else iter(())
-        for found, (columns, rows, pixels) in enumerate(pictures, start=1):
-            if found <= len(slots) and slots[found - 1] in wanted:
-                yield slots[found - 1], Image.frombytes("RGB", (columns, rows), pixels)
-        if found != len(slots):
-            raise StreamError(
-                f"{self.label}: {found:,} pictures came out of the decoder where {len(slots):,} frames went in: "
-                "which picture is which cannot be told"
-            )
+        try:
+            yield from picked(self.stream, self.size, needed, wanted, output)
+        except StreamError as error:
+            raise StreamError(f"{self.label}: {error}") from None
 
     def caption(self, at_s: float, slot: int | None) -> tuple[str, bool]:
         """What is to be said of the screen at a moment, and whether it stands still for want of a picture.
@@ -130,6 +129,7 @@ def _sent(run: ReportRun, original: Original) -> Screen:
         label=original.name,
         colour="#22272b",
         stream=original.stream,
+        size=original.size,
         frames=frames,
         shown_at_s=[slot / original.frame_rate for slot in range(frames.height)],
         frame_rate=original.frame_rate,
@@ -145,7 +145,8 @@ def _of_flow(run: ReportRun, flow: Flow, original: Original, pictures: Pictures)
         label=flow.name,
         colour=flow.look.colour,
         stream=one.stream,
-        frames=run.ledger(flow).filter(pl.col("complete") & pl.col("decodable")),
+        size=original.size,
+        frames=run.ledger(flow).filter(pl.col("complete")),
         shown_at_s=one.display.shown_at_s,
         frame_rate=original.frame_rate,
         movie_s=run.offered_seconds,

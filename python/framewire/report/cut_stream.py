@@ -235,20 +235,3 @@ def luma_checksums(stream: CutStream, frames: Sequence[int]) -> list[int]:
     """Adler-32 of the luma of each picture in display order: cheap to compute and to compare, nothing to store."""
     with Decoder(stream, frames, ["-f", "framehash", "-hash", "adler32"], "extractplanes=y") as decoder:
         return [int(line.rsplit(b",", 1)[1], 16) for line in decoder.stdout if not line.startswith(b"#")]
-
-
-def small_pictures(stream: CutStream, frames: Sequence[int], width: int) -> Iterator[tuple[int, int, bytes]]:
-    """Each picture in display order, scaled to this width and square pixels: (width, height, RGB)."""
-    scale = f"scale=w={width}:h='trunc({width}/dar/2)*2':flags=area,setsar=1"
-    with Decoder(stream, frames, ["-f", "image2pipe", "-c:v", "ppm"], scale) as decoder:
-        while (magic := decoder.stdout.readline()) == b"P6\n":
-            columns, rows = (int(number) for number in decoder.stdout.readline().split())
-            decoder.stdout.readline()
-            yield columns, rows, decoder.stdout.read(columns * rows * 3)
-        if magic:
-            raise StreamError("ffmpeg did not write PPM pictures")
-
-
-def by_display(frames: pl.DataFrame) -> list[int]:
-    """Display numbers of the frames, in the order in which a decoder puts the pictures out."""
-    return frames["display"].sort().to_list()

@@ -12,10 +12,11 @@ import polars as pl
 from PIL import Image, WebPImagePlugin
 
 from framewire.playout import Display, as_sent
-from framewire.report.cut_stream import Coding, CutStream, StreamError, small_pictures
+from framewire.report.cut_stream import CutStream, StreamError
 from framewire.report.data import Flow, ReportRun
 from framewire.report.originals import Original, Pictures
 from framewire.report.palette import Look
+from framewire.report.picked import closure, picked, portable_pixmaps
 from framewire.report.psnr import DECODERS, PsnrResult
 
 MOMENTS = 9
@@ -94,8 +95,10 @@ class View:
     label: str
     look: Look | None
     stream: CutStream
+    size: tuple[int, int]
+    """Width and height of the frames."""
     frames: pl.DataFrame
-    """Those that can be decoded."""
+    """Those that came whole."""
     played: Display
     as_sent: set[int]
     """Display numbers of pictures that are known to be what was sent."""
@@ -126,7 +129,9 @@ def cut_out(run: ReportRun, found: Pictures, original: Original, chosen: list[Mo
     display = dict(original.ledger.select("display", "frame").iter_rows())
     needed = original.context.closure(display[slot] for slot in slots)
     try:
-        return Sent(thumbnails(original.stream, original.ledger.filter(pl.col("frame").is_in(needed)), slots))
+        return Sent(
+            thumbnails(original.stream, original.size, original.ledger.filter(pl.col("frame").is_in(needed)), slots)
+        )
     except StreamError as error:
         return Sent({}, str(error))
 
@@ -168,9 +173,8 @@ def of_original(
         known = {slot: sent.pictures[slot] for slot in shown & view.as_sent if slot in sent.pictures}
         own = shown - known.keys()
         try:
-            return row(
-                view, known | thumbnails(view.stream, closure(view.frames, view.stream.coding, own), own), chosen
-            )
+            needed = closure(view.frames, view.stream.coding, own)
+            return row(view, known | thumbnails(view.stream, view.size, needed, own), chosen)
         except StreamError as error:
             return Row(view.label, view.look, [], str(error))
 
@@ -181,7 +185,7 @@ def of_original(
 def whole(original: Original) -> View:
     """A screen that shows what was sent."""
     frames = original.ledger
-    return View(original.name, None, original.stream, frames, as_sent(frames), {*range(frames.height)},
+    return View(original.name, None, original.stream, original.size, frames, as_sent(frames), {*range(frames.height)},
                 original.frame_rate)  # fmt: skip
 
 
@@ -191,8 +195,8 @@ def viewed(run: ReportRun, found: Pictures, original: Original, flow: Flow, unda
         one = found.received(flow, original)
     except StreamError as error:
         return Row(flow.name, flow.look, [], str(error))
-    frames = run.ledger(flow).filter(pl.col("complete") & pl.col("decodable"))
-    return View(flow.name, flow.look, one.stream, frames, one.display, undamaged, original.frame_rate)
+    frames = run.ledger(flow).filter(pl.col("complete"))
+    return View(flow.name, flow.look, one.stream, original.size, frames, one.display, undamaged, original.frame_rate)
 
 
 def wanted(view: View, chosen: list[Moment]) -> set[int]:
@@ -228,40 +232,12 @@ def standing(played: Display, moment: Moment) -> int | None:
     return found
 
 
-def thumbnails(stream: CutStream, needed: pl.DataFrame, wanted: set[int]) -> dict[int, str]:
+def thumbnails(stream: CutStream, size: tuple[int, int], needed: pl.DataFrame, wanted: set[int]) -> dict[int, str]:
     """Data URIs of the wanted display numbers, of the frames that are needed for them."""
     if not wanted:
         return {}
-    slots = needed["display"].sort().to_list()
-    pictures = small_pictures(stream, needed["frame"].to_list(), PICTURE_WIDTH)
-    found: dict[int, str] = {}
-    count = 0
-    for count, (width, height, pixels) in enumerate(pictures, start=1):
-        if count <= len(slots) and slots[count - 1] in wanted:
-            found[slots[count - 1]] = data_uri(Image.frombytes("RGB", (width, height), pixels))
-    if count != len(slots):
-        raise StreamError(
-            f"{count:,} pictures came out of the decoder where {len(slots):,} frames went in: "
-            "which picture is which cannot be told"
-        )
-    return found
-
-
-def closure(frames: pl.DataFrame, coding: Coding, wanted: set[int]) -> pl.DataFrame:
-    """The received groups of the wanted frames and, because of open groups, those before; in decode order.
-
-    Leading B pictures of a group whose predecessor is not there are left out: they refer to it.
-    """
-    groups = set(frames.filter(pl.col("display").is_in(list(wanted)))["gop"].to_list())
-    groups |= {group - 1 for group in groups}
-    cut = frames.filter(pl.col("gop").is_in(list(groups))).sort("frame")
-    first_shown = cut.filter(pl.col("type") == "I").group_by("gop").agg(pl.col("display").min().alias("intra"))
-    cut = cut.join(first_shown, on="gop", how="left", maintain_order="left")
-    follows = pl.col("gop").is_in([group + 1 for group in groups & set(cut["gop"].to_list())])
-    cut = cut.filter(follows | (pl.col("type") != "B") | (pl.col("display") > pl.col("intra")))
-    if coding.keeps_two_references:
-        cut = cut.filter((pl.col("type") != "B") | pl.col("display").is_in(list(wanted)))
-    return cut
+    pictures = picked(stream, size, needed, wanted, portable_pixmaps(PICTURE_WIDTH))
+    return {slot: data_uri(Image.open(io.BytesIO(picture))) for slot, picture in pictures}
 
 
 def data_uri(picture: Image.Image) -> str:

@@ -45,6 +45,11 @@ class Original:
     frame_rate: float
     flows: list[Flow]
 
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height."""
+        return self.width, self.height
+
     @cached_property
     def context(self) -> Context:
         """What its pictures depend on."""
