@@ -27,7 +27,8 @@ from framewire.errors import InputError
 from framewire.report import page, palette, plotly
 from framewire.report.caveats import caveats, provisional
 from framewire.report.data import load
-from framewire.report.figures.base import rounded, thinned
+from framewire.report.figures import over_time
+from framewire.report.figures.base import broken, rounded, thinned
 from framewire.report.figures.losses import size_against_latency
 from framewire.report.outcome import competition
 from framewire.transports import EXTERNAL, TRANSPORTS
@@ -391,6 +392,33 @@ def test_a_directory_that_cannot_be_written_leaves_nothing(full_run: Path, tmp_p
     with pytest.raises(InputError, match="cannot write the report"):
         report.build(full_run, tmp_path / "taken" / "report.html")
     assert [path.name for path in tmp_path.iterdir()] == ["taken"]
+
+
+def test_lines_are_broken_where_nothing_came_and_only_there(movie: Path, tmp_path: Path) -> None:
+    pictures = read_pictures(movie)
+    one = next(number for number, picture in enumerate(pictures) if picture.kind == "B" and number > 35)
+    gone = {*range(10, 25)} | {one}
+    whole = Delivery("tcp", prompt(pictures), datagrams=False)
+    run = load(
+        write_run(tmp_path / "run", movie, {"gap": Delivery("udp", without(prompt(pictures), gone)), "whole": whole})
+    )
+    for figure in (over_time.latency(run), over_time.jitter(run)):
+        gap, without_any = (trace["y"] for trace in figure.data)
+        assert gap.count(None) == 2 and without_any.count(None) == 0, "one of a lost frame, which a short movie shows"
+        (x,) = (x for x, y in zip(figure.data[0]["x"], gap, strict=True) if y is None and x < 1)
+        assert 10 / 25 < x < 24 / 25
+        assert not figure.data[0]["connectgaps"]
+    # A line of a minute has no gaps that are too short to be seen.
+    x = [0.04 * frame for frame in range(1500) if frame % 50 > 2 and not 500 <= frame < 600]
+    assert broken(x, x, 0.04)[1].count(None) == 1
+
+
+def test_a_long_line_keeps_its_gaps() -> None:
+    x = [float(at) for at in range(100_000) if at % 10_000 > 900]
+    kept_x, kept = thinned(*broken(x, x))
+    gaps = [at for at, value in zip(kept_x, kept, strict=True) if value is None]
+    assert len(gaps) == 9 and all(at % 10_000 < 1000 for at in gaps)
+    assert len(kept) <= 1510
 
 
 def test_long_lines_keep_their_extremes() -> None:

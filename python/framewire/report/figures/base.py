@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from framewire.report.data import Flow, ReportRun
 from framewire.report.palette import INTERFERENCE_FILL
 
@@ -21,6 +23,8 @@ HEADROOM = 1.12
 """Room above a curve of known range, so that the word for the interference stands free."""
 MOST_MARKERS = 8
 """Markers on one line: they name it, and are no points of measurement."""
+LEAST_GAP = 1 / 200
+"""Of a line's length: shorter gaps cannot be seen, and where most frames are missing a line would be dust."""
 MOST_POINTS = 1500
 """Points of one line: what a screen can show. More are thinned to the extremes of equal parts."""
 
@@ -120,6 +124,45 @@ def line(flow: Flow, x: Sequence[Number], y: Sequence[Number], width: float = 1.
     return trace | more
 
 
+def samples(
+    flow: Flow,
+    x: Sequence[float],
+    y: Sequence[float],
+    width: float = 1.8,
+    *,
+    usual: float | None = None,
+    most: int = MOST_POINTS,
+    **more: Any,
+) -> Trace:
+    """A line through samples over time that is broken where none came for a while."""
+    kept_x, kept_y = thinned(*broken(x, y, usual), most)
+    return line(flow, rounded(kept_x, 6), kept_y, width, **more)
+
+
+def broken(
+    x: Sequence[float], y: Sequence[float], usual: float | None = None
+) -> tuple[list[float], list[float | None]]:
+    """A line with a gap wherever samples are further apart than half as much again as `usual` (the median, where it is
+    not given), if that can be seen. A sample between two gaps is drawn as long as one counts.
+
+    >>> broken([0, 1, 2, 5, 9, 10], [3, 4, 5, 6, 7, 8])
+    ([0.0, 1.0, 2.0, 3.5, 4.5, 5.5, 7.0, 9.0, 10.0], [3, 4, 5, None, 6, 6, None, 7, 8])
+    """
+    if len(x) < 2:
+        return list(x), list(y)
+    apart = np.diff(np.asarray(x, dtype=np.float64))
+    usual = float(np.median(apart)) if usual is None else usual
+    gaps = {int(at) for at in np.flatnonzero(apart > max(1.5 * usual, LEAST_GAP * float(x[-1] - x[0])))}
+    found: list[tuple[float, float | None]] = []
+    for at, (place, value) in enumerate(zip(x, y, strict=True)):
+        is_alone = at in gaps and (at - 1 in gaps or at == 0)
+        is_alone = is_alone or (at == len(x) - 1 and at - 1 in gaps)
+        found += [(place - usual / 2, value), (place + usual / 2, value)] if is_alone else [(float(place), value)]
+        if at in gaps:
+            found.append(((place + x[at + 1]) / 2, None))
+    return [place for place, _ in found], [value for _, value in found]
+
+
 def bars(flow: Flow, x: Sequence[Any], y: Sequence[Number], **more: Any) -> Trace:
     """Bars in the flow's colour and pattern."""
     marker: Trace = {"color": flow.look.colour}
@@ -154,16 +197,17 @@ def significant(value: Number, digits: int) -> Number:
 
 
 def thinned(x: Sequence[Number], y: Sequence[Number], most: int = MOST_POINTS) -> tuple[list[Number], list[Number]]:
-    """At most about `most` points: of each part of a long line its least and its greatest value, in their order."""
+    """At most about `most` points: of each part of a long line its least and its greatest value, and the first gap in
+    it, in their order."""
     if len(x) <= most:
         return list(x), list(y)
     part = -(-2 * len(x) // most)
     kept: list[int] = []
     for start in range(0, len(x), part):
-        known = [index for index in range(start, min(start + part, len(x))) if y[index] is not None]
-        if not known:
-            kept.append(start)
-            continue
-        extremes = {min(known, key=lambda index: y[index] or 0), max(known, key=lambda index: y[index] or 0)}
-        kept += sorted(extremes)
+        indices = range(start, min(start + part, len(x)))
+        known = [index for index in indices if y[index] is not None]
+        chosen = {next((index for index in indices if y[index] is None), start)} if len(known) < len(indices) else set()
+        if known:
+            chosen |= {min(known, key=lambda index: y[index] or 0), max(known, key=lambda index: y[index] or 0)}
+        kept += sorted(chosen)
     return [x[index] for index in kept], [y[index] for index in kept]

@@ -17,7 +17,7 @@ from framewire.report.figures.base import (
     line,
     plain,
     rounded,
-    thinned,
+    samples,
     time_layout,
 )
 
@@ -59,8 +59,8 @@ def air_over_time(run: ReportRun, name: str, title: str, hint: str, column: str,
         rows = plot_data.air_per_second(run, flow)
         if rows.height:
             until = max(until, float(rows["second"][-1]) + 1)
-            traces.append(line(flow, (rows["second"] + 0.5).to_list(), rows[column].to_list(),
-                               hovertemplate="%{y:.2f}"))  # fmt: skip
+            x, y = (rows["second"] + 0.5).to_list(), rows[column].to_list()
+            traces.append(samples(flow, x, y, usual=1.0, hovertemplate="%{y:.2f}"))
     layout = time_layout(run, unit, until_s=until)
     most = max((value for trace in traces for value in trace["y"] if value is not None), default=1.0)
     least = 1.0 if column == "transmissions" else 0.0  # nothing is sent less than once
@@ -132,8 +132,8 @@ def flow_state(run: ReportRun, name: str, title: str, hint: str, column: str, di
                 rows = rows.group_by("at_ns", maintain_order=True).agg(pl.col(column).sum())
             if rows.height:
                 until = max(until, float(rows["at_ns"][-1]) / 1e9)
-                x, y = thinned((rows["at_ns"] / 1e9).to_list(), (rows[column] / divisor).to_list())
-                traces.append(line(flow, rounded(x, 5), y, 1.3, hovertemplate="%{y:.4g} " + plain(unit)))
+                x, y = (rows["at_ns"] / 1e9).to_list(), (rows[column] / divisor).to_list()
+                traces.append(samples(flow, x, y, 1.3, hovertemplate="%{y:.4g} " + plain(unit)))
     layout = time_layout(run, unit, until_s=until)
     return Figure(name, title, hint, traces, layout, absent=None if traces else "no flow has it", half=True)
 

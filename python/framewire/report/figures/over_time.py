@@ -10,7 +10,7 @@ from framewire import stats
 from framewire.report import plot_data
 from framewire.report.capacity import Link, of_link
 from framewire.report.data import Flow, ReportRun
-from framewire.report.figures.base import HEADROOM, Figure, Trace, line, rounded, thinned, time_layout
+from framewire.report.figures.base import HEADROOM, Figure, Trace, line, rounded, samples, time_layout
 
 SCALE_BUTTONS = {
     "type": "buttons", "direction": "right", "x": 1, "xanchor": "right", "y": -0.09, "yanchor": "top",
@@ -103,7 +103,10 @@ def capacity(link: Link, until_s: float, highest_bps: float) -> tuple[list[Trace
 
 def latency(run: ReportRun) -> Figure:
     """Latency of each frame that arrived."""
-    hint = "A level line keeps up; a rising one falls behind for good; the dotted line is the player's start-up delay."
+    hint = (
+        "A level line keeps up; a rising one falls behind for good; a gap is frames that did not come. The dotted line "
+        "is the player's start-up delay."
+    )
     if run.has_levels:
         hint += " Below zero a frame came before its time: adaptive servers send ahead."
     figure = per_frame(run, "latency", "Latency of each frame", hint, "latency_ms", "ms")
@@ -133,7 +136,7 @@ def apart(run: ReportRun) -> Figure:
         rows = plot_data.apart(run, flow)
         if rows.height:
             x = (rows["at_s"] + 0.5).to_list()
-            traces.append(line(flow, x, rows["apart_ms"].to_list(), hovertemplate="%{y:.0f} ms"))
+            traces.append(samples(flow, x, rows["apart_ms"].to_list(), usual=1.0, hovertemplate="%{y:.0f} ms"))
     hint = (
         "The mean latency of the sound that was due in each second less that of the picture: below zero the sound came "
         "first, because it goes before the frames that wait. A player that waits for both makes up for it."
@@ -149,8 +152,8 @@ def sound_latency(run: ReportRun) -> Figure:
     for flow in run.streams:
         rows = run.sound.filter((pl.col("flow") == flow.name) & pl.col("latency_ns").is_not_null())
         if rows.height:
-            x, y = thinned((rows["due_ns"] / stats.NANOS).to_list(), (rows["latency_ns"] / 1e6).to_list())
-            traces.append(line(flow, x, y, 1.3, hovertemplate="%{y:.1f} ms"))
+            x, y = (rows["due_ns"] / stats.NANOS).to_list(), (rows["latency_ns"] / 1e6).to_list()
+            traces.append(samples(flow, x, y, 1.3, hovertemplate="%{y:.1f} ms"))
     hint = "Peaks are packets that waited for a large frame that was being sent; a gap is sound that was lost."
     layout = time_layout(run, "ms")
     layout["xaxis"] |= {"title": {"text": "time when the sound was due (s)"}}
@@ -212,8 +215,8 @@ def of_samples(run: ReportRun, name: str, title: str, column: str, hint: str) ->
     for flow in run.flows if column in run.states.columns else []:
         rows = plot_data.samples(run, flow).drop_nulls(column).sort("at_ns")
         if rows.height:
-            x, y = thinned((rows["at_ns"] / stats.NANOS).to_list(), (rows[column] / 1e6).to_list())
-            traces.append(line(flow, x, y, 1.3, hovertemplate="%{y:.2f} Mbit/s"))
+            x, y = (rows["at_ns"] / stats.NANOS).to_list(), (rows[column] / 1e6).to_list()
+            traces.append(samples(flow, x, y, 1.3, hovertemplate="%{y:.2f} Mbit/s"))
     layout = time_layout(run, "Mbit/s")
     return Figure(name, title, hint, traces, layout, None if traces else "nothing was sampled", half=True)
 
@@ -224,8 +227,8 @@ def per_frame(run: ReportRun, name: str, title: str, hint: str, column: str, uni
     for flow in run.flows:
         rows = plot_data.delays(run, flow).drop_nulls(column).sort("due_s")
         if rows.height:
-            x, y = thinned(rows["due_s"].to_list(), rows[column].to_list())
-            traces.append(line(flow, x, y, 1.3, hovertemplate="%{y:.1f} " + unit))
+            x, y, usual = rows["due_s"].to_list(), rows[column].to_list(), 1 / run.rate_of(flow)
+            traces.append(samples(flow, x, y, 1.3, usual=usual, hovertemplate="%{y:.1f} " + unit))
     layout = time_layout(run, unit)
     layout["xaxis"] |= {"title": {"text": "time when the frame was due (s)"}}
     return Figure(name, title, hint, traces, layout if traces else {}, absent=None if traces else "no frame arrived")

@@ -8,7 +8,7 @@ import polars as pl
 from framewire import stats
 from framewire.report import plot_data
 from framewire.report.data import Flow, ReportRun
-from framewire.report.figures.base import Figure, Trace, base_layout, line, rounded, time_layout
+from framewire.report.figures.base import Figure, Trace, base_layout, line, rounded, samples, time_layout
 
 SHARES = np.concatenate([np.linspace(0, 0.99, 100), np.linspace(0.991, 1, 10)])
 """At which a distribution is drawn: more closely where pauses are."""
@@ -64,7 +64,7 @@ def gaps_over_time(run: ReportRun) -> Figure:
             )
             until_s = max(until_s, seconds["second"][-1] + 1)
             x, y = (seconds["second"] + 0.5).to_list(), seconds["gap_ms"].clip(LEAST_MS).to_list()
-            traces.append(line(flow, x, y, hovertemplate="%{y:.3g} ms"))
+            traces.append(samples(flow, x, y, usual=1.0, hovertemplate="%{y:.3g} ms"))
     layout = time_layout(run, "ms", until_s=until_s)
     layout["yaxis"] |= {"type": "log", "rangemode": "normal"}
     hint = "The 95th percentile of the times between arriving packets, second by second: where it rises, nothing came."

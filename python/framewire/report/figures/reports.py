@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import polars as pl
 
 from framewire.report import plot_data
 from framewire.report.data import Flow, ReportRun
-from framewire.report.figures.base import Figure, Trace, label, line, plain, rounded, time_layout
+from framewire.report.figures.base import Figure, Trace, label, plain, samples, time_layout
 
 NO_REPORT = "no report of a receiver came"
 
@@ -78,11 +81,17 @@ def of_receiver(run: ReportRun, flow: Flow, column: str) -> pl.DataFrame:
 
 def reported(flow: Flow, rows: pl.DataFrame, column: str, factor: float, unit: str) -> Trace:
     """What was reported, when it was sent."""
-    x = rounded((rows["sent_ns"] / 1e9).to_list(), 5)
-    return line(flow, x, (rows[column] * factor).to_list(), hovertemplate="%{y:.4g} " + plain(unit))
+    x, y = (rows["sent_ns"] / 1e9).to_list(), (rows[column] * factor).to_list()
+    return samples(flow, x, y, usual=_usual(x), hovertemplate="%{y:.4g} " + plain(unit))
+
+
+def _usual(x: list[float]) -> float:
+    """Twice the median, as times between reports are drawn from half to one and a half of one (RFC 3550, 6.3.1)."""
+    return 2 * float(np.median(np.diff(x))) if len(x) > 1 else 1.0
 
 
 def truth(flow: Flow, x: list[float], y: list[float], what: str, unit: str) -> Trace:
     """What was so: thin and dotted."""
-    trace = line(flow, rounded(x, 5), y, 1.2, name=f"{label(flow)}, {what}", hovertemplate="%{y:.4g} " + plain(unit))
+    named: dict[str, Any] = {"name": f"{label(flow)}, {what}", "hovertemplate": "%{y:.4g} " + plain(unit)}
+    trace = samples(flow, x, y, 1.2, usual=_usual(x), **named)
     return trace | {"mode": "lines", "line": trace["line"] | {"dash": "dot"}}
