@@ -52,6 +52,8 @@ def missed(run: ReportRun) -> Figure:
         rows = plot_data.viewer_seconds(run, flow)
         # Frames may come long after the last was due.
         due = rows.filter(pl.sum_horizontal(*stats.OF_OFFERED) > 0)["at_s"].max()
+        if due is None:
+            continue
         rows = rows.filter(pl.col("at_s") <= due)
         not_shown = rows.select(pl.col("late") + pl.col("undecodable") + pl.col("lost")).to_series()
         x = (rows["at_s"] + 0.5).to_list()
@@ -60,7 +62,9 @@ def missed(run: ReportRun) -> Figure:
         f"Late, undecodable and lost frames of each second, of {run.frame_rate:.4g}. One that was lost takes with it "
         "what refers to it: a few packets can cost the viewer the rest of a group."
     )
-    return Figure("missed-time", "Frames missed in each second", hint, traces, _over_time(run, traces, "frames"))
+    absent = None if traces else "no frame was offered"
+    layout = _over_time(run, traces, "frames")
+    return Figure("missed-time", "Frames missed in each second", hint, traces, layout, absent)
 
 
 def discontinuities(run: ReportRun) -> Figure:
