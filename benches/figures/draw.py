@@ -16,6 +16,9 @@ from pathlib import Path
 
 import applications
 import balk
+import decoders
+import design
+import emulator
 import hybrid
 import ladder
 import links
@@ -29,6 +32,9 @@ from svg import Figure
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 FIGURES: dict[str, Callable[[], Figure]] = {
     "applications": applications.draw,
+    "decoders": decoders.draw,
+    "design": design.draw,
+    "emulator": emulator.draw,
     "ladder": ladder.draw,
     "links": links.draw,
     "reproduce-balk": balk.draw,
