@@ -245,14 +245,14 @@ fn the_players_room_is_kept() {
         let client = ClientSettings { player, packet_events: true, ..client };
         let mut session = Session::with(mild(), hybrid(), forth, back, server, client);
         session.run(LONG);
-        let most = most_in_hand(&session);
+        let most = most_buffered(&session);
         assert!(bound.contains(&most), "{most} bytes in the playout buffer, told of: {tells}");
         assert_eq!(in_time(&session).0, FRAMES);
     }
 }
 
 /// The most bytes that came and were not shown, by the events alone.
-fn most_in_hand(session: &Session) -> u64 {
+fn most_buffered(session: &Session) -> u64 {
     let packets = session.client_events.iter().filter_map(|(_, event)| match event {
         ClientEvent::Packet { arrived, header, .. } => Some((*arrived, header.media_time, header.size.as_bytes())),
         _ => None,

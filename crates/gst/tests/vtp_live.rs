@@ -155,7 +155,7 @@ fn check_statistics(server: &Server, client: &gst::Pipeline, transport: &str) {
     let told_by_client = structures(client, "framewire-stats");
     let last = told_by_client.last().unwrap_or_else(|| panic!("{transport}: the client told nothing"));
     assert!(
-        last.get::<u64>("round-trip").is_ok_and(|time| time > 0) && last.has_field("in-hand"),
+        last.get::<u64>("round-trip").is_ok_and(|time| time > 0) && last.has_field("buffered"),
         "{transport}: {last}"
     );
     let stats = stats(client, "client");

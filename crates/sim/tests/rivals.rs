@@ -114,7 +114,7 @@ fn a_wide_link_shows_every_frame_from_the_top_level_it_climbed_to() {
 /// A movie of 400 kbit/s at its top level whose plan sends 8 s of it in the first 4 s, and the rest in the other 16. Looked up
 /// by the moment instead of by the frame, the frames from 4 s to 8 s would have the lower rate, and the end came 3.3 s late.
 #[test]
-fn on_a_link_without_fault_a_plan_that_jumps_has_every_frame_in_time_and_no_more_in_hand_than_it_says() {
+fn on_a_link_without_fault_a_plan_that_jumps_has_every_frame_in_time_and_no_more_buffered_than_it_says() {
     let steps = |kbps: u64| {
         let step = |seconds, rate| PlanStep { start: Duration::from_secs(seconds), rate: Bitrate::from_kbps(rate) };
         vec![step(0, 2 * kbps), step(4, 3 * kbps / 4), step(20, 0)]
@@ -130,11 +130,11 @@ fn on_a_link_without_fault_a_plan_that_jumps_has_every_frame_in_time_and_no_more
     let rows = Ledger::build(&simulated.logs[0], Playout { startup, ..LIVE }).rows.to_vec();
     let missed: Vec<_> = rows.iter().filter(|row| row.fate != Fate::Shown).map(|row| row.frame).collect();
     assert!(missed.is_empty() && rows.len() == 500, "{missed:?}");
-    let in_hand = |now: Timestamp| {
+    let buffered = |now: Timestamp| {
         let waits = |row: &&FrameRow| row.arrival <= Some(now) && row.deadline > Some(now);
         rows.iter().filter(waits).map(|row| u64::from(row.size)).sum::<u64>()
     };
-    let most = rows.iter().map(|row| in_hand(row.arrival.unwrap())).max().unwrap();
+    let most = rows.iter().map(|row| buffered(row.arrival.unwrap())).max().unwrap();
     // 8 s of the movie came, and 3 s of it were shown.
     assert!((245_000..=255_000).contains(&most), "{most} bytes");
 }

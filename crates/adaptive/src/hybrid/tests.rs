@@ -406,7 +406,7 @@ fn grown(free: Option<u64>) -> HybridController {
 
 /// A second is waited before the first frame is shown.
 #[test]
-fn at_the_highest_level_ten_seconds_in_hand_are_enough() {
+fn at_the_highest_level_a_playout_buffer_of_ten_seconds_is_enough() {
     let decision_with = |lead: u64| grown(None).decision(at(2_000), &plan_at(lead + 1));
     assert_eq!(decision_with(9), Decision { rate: Bitrate::from_kbps(500), level: 2 });
     assert_eq!(decision_with(11), Decision { rate: RATES[2], level: 2 });

@@ -112,8 +112,8 @@ pub(super) fn stats(name: &str, pushed: &Pushed, known: &Known) -> gst::Structur
     if expected > 0 {
         stats = stats.field("loss", state.missing as f64 / expected as f64);
     }
-    if let Some(in_hand) = pushed.in_hand(known.newest) {
-        stats = stats.field("in-hand", in_hand.as_nanos() as u64);
+    if let Some(buffered) = pushed.buffered(known.newest) {
+        stats = stats.field("buffered", buffered.as_nanos() as u64);
     }
     if let Some(rate) = known.rate {
         stats = stats.field("rate", rate);
@@ -138,7 +138,7 @@ pub(super) fn stats(name: &str, pushed: &Pushed, known: &Known) -> gst::Structur
 
 impl Pushed {
     /// Time of the stream that came and did not go downstream yet.
-    fn in_hand(&self, newest: Option<Duration>) -> Option<Duration> {
+    fn buffered(&self, newest: Option<Duration>) -> Option<Duration> {
         let newest = newest?;
         Some(self.shown.map_or(newest, |shown| newest.saturating_sub(shown)))
     }

@@ -178,7 +178,7 @@ fn a_frame_that_cannot_be_cut_and_a_stop_are_reported() {
 }
 
 #[test]
-fn a_broken_socket_is_an_error_and_the_frame_stays_in_hand() {
+fn a_broken_socket_is_an_error_and_the_frame_is_kept() {
     let mut half = sender(Overflow::Wait);
     let mut socket = ToyDatagrams { broken: true, ..ToyDatagrams::default() };
     half.handle_frame(T0, movie("I", 4_000).remove(0));

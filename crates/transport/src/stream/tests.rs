@@ -300,7 +300,7 @@ fn playout_consumes_one_frame_per_period_and_reads_no_further() {
     let stream = joined(&frames);
     let mut half = StreamReceiver::new(PLAYOUT);
     // Everything lies in the socket at 100 ms; it is read in pieces of 700 bytes whenever the half wants some.
-    let (mut rest, mut now, mut most_in_hand) = (&stream[..], Timestamp::from_millis(100), 0);
+    let (mut rest, mut now, mut most_unread) = (&stream[..], Timestamp::from_millis(100), 0);
     let (mut reads, mut consumed) = (vec![], vec![]);
     while !rest.is_empty() {
         if half.wants_bytes(now) {
@@ -314,8 +314,8 @@ fn playout_consumes_one_frame_per_period_and_reads_no_further() {
         let (more_reads, more) = times(&mut half);
         reads.extend(more_reads);
         consumed.extend(more);
-        let in_hand = (stream.len() - rest.len()) as u64 - reads.last().map_or(0, |(total, _)| *total);
-        most_in_hand = most_in_hand.max(in_hand);
+        let unread = (stream.len() - rest.len()) as u64 - reads.last().map_or(0, |(total, _)| *total);
+        most_unread = most_unread.max(unread);
     }
     half.handle_end(now);
     let (more_reads, more) = times(&mut half);
@@ -331,7 +331,7 @@ fn playout_consumes_one_frame_per_period_and_reads_no_further() {
         })
         .collect();
     assert_eq!(ends, expected, "bytes are read when their frame is consumed");
-    assert!(most_in_hand < 2 * 1_200 + 700, "{most_in_hand}");
+    assert!(most_unread < 2 * 1_200 + 700, "{most_unread}");
 }
 
 #[test]
