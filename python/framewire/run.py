@@ -16,10 +16,10 @@ from framewire import _native, emulator, files, resources, unfinished
 from framewire.checksums import sealed
 from framewire.errors import InputError, RunError
 from framewire.lock import LockedError
-from framewire.meant import refused
 from framewire.run_handle import Progress, RunHandle
 from framewire.scenario import Overrides, Scenario, check_emulated, check_simulated, load, naming
 from framewire.stopping import StopRequest
+from framewire.suggestions import refused
 from framewire.transports import EXTERNAL
 
 if TYPE_CHECKING:

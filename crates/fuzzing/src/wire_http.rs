@@ -40,9 +40,12 @@ fn first(bytes: &[u8]) -> Item {
     reader.poll().expect("what was read is well formed").expect("a message")
 }
 
-/// The messages, each with its body and whether that has ended, and whether the bytes end with an error.
-fn read(data: &[u8], piece: usize) -> (Vec<(Item, (Vec<u8>, bool))>, bool) {
-    let (mut reader, mut messages) = (Reader::default(), Vec::<(Item, (Vec<u8>, bool))>::new());
+/// A message, its body, and whether that has ended.
+type Message = (Item, (Vec<u8>, bool));
+
+/// The messages, and whether the bytes end with an error.
+fn read(data: &[u8], piece: usize) -> (Vec<Message>, bool) {
+    let (mut reader, mut messages) = (Reader::default(), Vec::<Message>::new());
     for piece in data.chunks(piece.min(data.len().max(1))) {
         reader.feed(piece);
         loop {

@@ -9,12 +9,12 @@ mod carrier_sense;
 mod data;
 pub mod equation_1;
 mod jitter;
-mod meant;
 mod parse;
 mod playout;
 mod probability;
 mod random;
 mod time;
+mod unit_suggestions;
 mod words;
 
 pub use carrier_sense::SenseTimes;

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::meant::meant;
+use crate::unit_suggestions::meant;
 
 /// A text that is not a quantity of the kind asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]

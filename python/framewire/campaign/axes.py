@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from framewire.errors import InputError
-from framewire.meant import guess
 from framewire.scenario import toml_literal
+from framewire.suggestions import guess
 
 __all__ = ["Axis", "Label", "Point", "Value", "axes_of_table", "axis_of_entry", "grid", "grid_size"]
 

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from framewire.errors import InputError
-from framewire.meant import guess
+from framewire.suggestions import guess
 
 if TYPE_CHECKING:
     import polars as pl

@@ -8,7 +8,7 @@ from framewire import files
 from framewire.campaign.axes import Label
 from framewire.campaign.index import Place
 from framewire.errors import InputError
-from framewire.meant import guess
+from framewire.suggestions import guess
 
 __all__ = ["coordinates", "matching", "the_one"]
 

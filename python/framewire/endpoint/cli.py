@@ -25,7 +25,7 @@ from framewire.endpoint.sessions import CONTROLLERS, ESTIMATES, MAX_SIZE, Interr
 from framewire.endpoint.sessions import receive as receive_stream
 from framewire.endpoint.sessions import send as send_stream
 from framewire.errors import InputError, RunError
-from framewire.meant import refused
+from framewire.suggestions import refused
 
 __all__ = ["receive", "send"]
 

@@ -11,7 +11,7 @@ from framewire import _native, files
 from framewire.endpoint.address import Address
 from framewire.endpoint.undecodable_start import Lead
 from framewire.errors import InputError, RunError
-from framewire.meant import refused
+from framewire.suggestions import refused
 
 __all__ = ["CONTROLLERS", "ESTIMATES", "MAX_SIZE", "Interrupted", "receive", "send"]
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from framewire.meant import refused
 from framewire.movie.levels import DISPLAY_ASPECTS, level_for
 from framewire.movie.source import Conversion, field_options
+from framewire.suggestions import refused
 
 __all__ = ["CODECS", "LAB_VBV_BITS", "MPEG2", "Codec", "RateControl", "named"]
 

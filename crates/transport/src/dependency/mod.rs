@@ -22,7 +22,7 @@
 //! leave that choice; a CRA picture is made to begin a sequence instead, and an open group of H.264 is renumbered to go
 //! on from what was sent (`numbering.rs`); and what has lost its place goes, to the next key frame that has one.
 
-mod gone;
+mod given_up_references;
 mod implied;
 mod numbering;
 mod placing;
@@ -39,7 +39,7 @@ use crate::backlog::{Backlog, Waiting};
 use crate::frame::{OutgoingFrame, Payload};
 use crate::limits::Limits;
 use crate::queue::{Discard, Level};
-use gone::Gone;
+use given_up_references::GivenUpReferences;
 use implied::Implied;
 use placing::Placing;
 use refresh::Refresh;
@@ -64,7 +64,7 @@ const MOST_CHECKS: u32 = 64;
 pub struct DependencyQueue<P = Bytes> {
     limits: Limits,
     backlog: Backlog<P>,
-    gone: Gone,
+    gone: GivenUpReferences,
     implied: Implied,
     placing: Placing,
     refresh: Refresh,
@@ -81,7 +81,7 @@ impl<P> DependencyQueue<P> {
         Self {
             limits,
             backlog: Backlog::default(),
-            gone: Gone::default(),
+            gone: GivenUpReferences::default(),
             implied: Implied::default(),
             placing: Placing::default(),
             refresh: Refresh::default(),

@@ -134,7 +134,7 @@ mod tests {
     use framewire_media::PictureType::{B, I, P};
     use framewire_media::picture_order::{Entry, OutputRule, PictureNumbers};
 
-    use super::super::gone::Gone;
+    use super::super::given_up_references::GivenUpReferences;
     use super::super::placing::Placing;
     use super::super::{DependencyQueue, LEADING_WITHOUT_REFERENCE};
     use super::*;
@@ -285,7 +285,7 @@ mod tests {
     #[test]
     fn where_only_b_pictures_are_missing_before_it_its_leading_frames_stay() {
         let goes_on = |kind: framewire_media::PictureType, referenced: bool| {
-            let (mut placing, mut gone) = (Placing::default(), Gone::default());
+            let (mut placing, mut gone) = (Placing::default(), GivenUpReferences::default());
             placing.push(&mut frame(0, Some(KeyKind::Closed)), &gone);
             let mut missing = frame(1, None);
             (missing.kind, missing.dependencies.referenced) = (kind, referenced);
@@ -407,7 +407,7 @@ mod tests {
                 frame(id, key);
             OutgoingFrame { id, kind, dependencies, duration, rtp_timestamp, decode_timestamp, bytes: Fixed }
         };
-        let (mut placing, mut gone) = (Placing::default(), Gone::default());
+        let (mut placing, mut gone) = (Placing::default(), GivenUpReferences::default());
         placing.push(&mut fixed(0, Some(KeyKind::Closed)), &gone);
         assert!(placing.leaves(&mut fixed(0, Some(KeyKind::Closed))));
         gone.insert(&fixed(1, None));

@@ -2,7 +2,7 @@
 
 use framewire_media::picture_order::{PictureOrder, Renumbering};
 
-use super::gone::Gone;
+use super::given_up_references::GivenUpReferences;
 use super::numbering::{Line, can_go_on};
 use super::{LEADING_WITHOUT_REFERENCE, MISPLACED, REFERENCE_GIVEN_UP, references};
 use crate::backlog::Waiting;
@@ -88,7 +88,7 @@ impl Placing {
     /// A frame that [keeps its place](Self::keeps_place) is kept; it is made to begin a sequence where that is needed, or
     /// to go on from what is sent before it where that is not what came before it: where an I or P picture is `gone`, the
     /// leading frames are lost all the same.
-    pub(super) fn push<P>(&mut self, frame: &mut OutgoingFrame<P>, gone: &Gone) {
+    pub(super) fn push<P>(&mut self, frame: &mut OutgoingFrame<P>, gone: &GivenUpReferences) {
         let dependencies = &mut frame.dependencies;
         let is_in_place = self.waiting.places(dependencies);
         dependencies.begins_sequence |= !is_in_place && can_begin_sequence(dependencies);
@@ -144,7 +144,7 @@ impl Placing {
     pub(super) fn place_anew<'a, P: 'a>(
         &mut self,
         frames: impl Iterator<Item = &'a mut Waiting<P>>,
-        gone: &Gone,
+        gone: &GivenUpReferences,
     ) -> Vec<(u32, &'static str)> {
         self.waiting = self.sent;
         let mut lost: Vec<(u32, &'static str)> = vec![];

@@ -6,8 +6,8 @@ mod groups;
 mod interleaved_queue;
 mod key_frame_requests;
 mod numbering;
-mod placed;
 mod resume;
+mod stream_position;
 mod tally;
 #[cfg(test)]
 mod testing;
@@ -17,7 +17,7 @@ pub use groups::{GroupWatch, LostGroup};
 pub use interleaved_queue::{InterleavedQueue, Item, SerializedEvent, TooManyEvents};
 pub use key_frame_requests::KeyFrameRequests;
 pub use numbering::Numbering;
-pub use placed::Placed;
 pub use resume::Resume;
+pub use stream_position::Placed;
 pub use tally::{Count, Tally};
 pub use untimed::Untimed;

@@ -5,9 +5,9 @@
 //! entry of their own in `table.rs`; every other combination of parts that makes sense has a name as well, and the
 //! settings of the entry that is nearest to it.
 
+mod names;
 mod parts;
 mod payload;
-mod short;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -19,9 +19,9 @@ use framewire_media::access_unit::Codec;
 use framewire_units::{DataSize, Word};
 use framewire_wire::rtp_payload::PacketRule;
 
+pub use names::UnknownTransport;
 pub use parts::{Format, Parts, Queue, Session, Socket, SocketKind};
 pub use payload::{payload_format, sound_type, stream_type};
-pub use short::UnknownTransport;
 
 use crate::datagram::Overflow;
 use crate::frame::Payload;
@@ -76,8 +76,8 @@ fn combination(parts: Parts) -> Profile {
     });
     let alike = alike.expect("invariant: combinations are made of carriers that have an entry");
     Profile {
-        name: short::name(parts).leak(),
-        summary: format!("{}, over {}.", parts.queue.meaning().trim_end_matches('.'), short::carrier(parts)).leak(),
+        name: names::name(parts).leak(),
+        summary: format!("{}, over {}.", parts.queue.meaning().trim_end_matches('.'), names::carrier(parts)).leak(),
         parts,
         reason: format!("as {}", alike.name).leak(),
         ..*alike

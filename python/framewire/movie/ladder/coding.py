@@ -15,9 +15,9 @@ from itertools import pairwise
 from pathlib import Path
 
 from framewire.errors import InputError
-from framewire.meant import refused
 from framewire.movie import ffmpeg
 from framewire.movie.option_values import parse_bitrate
+from framewire.suggestions import refused
 
 __all__ = ["CODECS", "FRAME_RATE", "GROUP", "Codec", "LevelSpec", "Zone", "encode", "named", "parse_levels"]
 

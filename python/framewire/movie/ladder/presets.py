@@ -9,8 +9,8 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from framewire.meant import refused
 from framewire.movie.ladder.coding import FRAME_RATE, LevelSpec
+from framewire.suggestions import refused
 
 __all__ = ["PRESETS", "Preset", "Scene", "named"]
 

@@ -7,9 +7,9 @@ from fractions import Fraction
 from pathlib import Path
 
 from framewire.errors import InputError
-from framewire.meant import refused
 from framewire.movie import ffmpeg
 from framewire.movie.picture import Progress
+from framewire.suggestions import refused
 
 __all__ = ["CODECS", "Audio", "Sound"]
 

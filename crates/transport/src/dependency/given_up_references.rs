@@ -11,7 +11,7 @@ const MOST: usize = 4_096;
 
 /// The referenced frames that were given up, as far back as a frame to come may refer.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Gone {
+pub(super) struct GivenUpReferences {
     ids: BTreeSet<u32>,
     /// All before this one count as given up: they were too many to remember.
     all_before: u32,
@@ -20,7 +20,7 @@ pub(super) struct Gone {
     anchors: BTreeSet<u32>,
 }
 
-impl Gone {
+impl GivenUpReferences {
     /// A frame was given up.
     pub(super) fn insert<P>(&mut self, frame: &OutgoingFrame<P>) {
         if frame.dependencies.referenced {
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_without_key_frames_and_forgets_on_the_safe_side() {
-        let mut gone = Gone::default();
+        let mut gone = GivenUpReferences::default();
         for id in 0..20_000 {
             gone.remember(2 * id, id % 2 == 0);
         }
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn what_lies_between_two_frames_is_told_by_its_kind() {
-        let mut gone = Gone::default();
+        let mut gone = GivenUpReferences::default();
         gone.remember(5, true);
         gone.remember(7, false);
         assert!(gone.anchor_between(4, 6) && !gone.anchor_between(5, 9) && !gone.anchor_between(4, 5));
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn a_second_key_frame_ends_what_may_be_referred_to() {
-        let mut gone = Gone::default();
+        let mut gone = GivenUpReferences::default();
         gone.start_group(0);
         gone.remember(5, false);
         gone.start_group(10);
