@@ -21,7 +21,7 @@ use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock
 use pcap_file::pcapng::{Block, PcapNgReader, PcapNgWriter};
 use serde::Serialize;
 
-use crate::clock::Clock;
+use crate::Clock;
 use crate::error::EmuError;
 use crate::writer_queue::{Giver, Taker, hand_over};
 

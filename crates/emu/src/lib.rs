@@ -11,7 +11,6 @@
 )]
 
 mod capture;
-mod clock;
 mod error;
 mod kernel;
 mod lane;
@@ -23,8 +22,8 @@ mod world;
 mod writer_queue;
 
 pub use capture::{CAPTURE_SIZE, CaptureOutcome, Kept, keep_headers};
-pub use clock::Clock;
 pub use error::EmuError;
+pub use framewire_endpoint::RunClock as Clock;
 pub use framewire_link::BottleneckPlace;
 pub use kernel::counters::DeviceCounters;
 pub use kernel::gate::GateMethod;

@@ -18,7 +18,7 @@ use std::thread::{self, JoinHandle};
 
 use framewire_units::{Duration, Timestamp};
 
-use crate::clock::Clock;
+use crate::Clock;
 use crate::error::{Doing, EmuError};
 use crate::kernel::schedule::{self, Scheduling};
 use crate::kernel::timer::{Event, Timer, WaitSet};

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use framewire_link::BottleneckPlace;
 
+use crate::Clock;
 use crate::capture::{self, CaptureWriter};
-use crate::clock::Clock;
 use crate::error::{Doing, EmuError};
 use crate::kernel::counters::DeviceCounters;
 use crate::kernel::gate::GateMethod;

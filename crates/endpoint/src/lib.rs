@@ -26,6 +26,7 @@ mod ports;
 mod random;
 mod received_file;
 pub mod reception;
+mod run_clock;
 mod serve;
 pub mod service;
 #[cfg(test)]
@@ -44,6 +45,7 @@ pub use error::EndpointError;
 pub use ports::Ports;
 pub use random::{random_secret, random_session};
 pub use received_file::ReceivedFile;
+pub use run_clock::RunClock;
 pub use serve::{Served, Serving};
 pub use unheard_sessions::{UnheardSession, UnheardSessions};
 pub use view::Viewing;

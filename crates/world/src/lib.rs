@@ -17,6 +17,7 @@ mod network;
 mod outcome;
 mod packets;
 mod settings;
+mod utc;
 
 pub use content::{Content, load_ladder};
 pub use description::{RunDescription, write_documents};
@@ -28,3 +29,4 @@ pub use network::{NetworkError, network_model, read_trace};
 pub use outcome::{contradiction, failures, flow_log, is_complete};
 pub use packets::{FlowPackets, PacketDescription, Sequence, place_and_cause};
 pub use settings::{received_file, received_sound};
+pub use utc::utc;

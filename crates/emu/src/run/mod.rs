@@ -11,7 +11,6 @@ mod sockets;
 mod streaming;
 mod supervision;
 mod tables;
-mod utc;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;

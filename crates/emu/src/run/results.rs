@@ -6,13 +6,12 @@ use framewire_recording::write_run;
 use framewire_session::FlowSetup;
 use framewire_session::lifecycle::FlowOutcome;
 use framewire_units::Timestamp;
-use framewire_world::{Content, Event, RunDescription, contradiction, failures, flow_log, write_documents};
+use framewire_world::{Content, Event, RunDescription, contradiction, failures, flow_log, utc, write_documents};
 use serde_json::Value;
 
 use super::description::{FlowProof, accuracy};
 use super::plan::Plan;
 use super::tables::FlowTables;
-use super::utc::utc;
 use crate::control::{Failure, FlowLateness, emit};
 
 /// What the run recorded.

@@ -1,16 +1,20 @@
+//! The clock of a run: one that can begin to count in the future, and that the kernel's time stamps are put on.
+
 use std::time::Duration;
 
 use framewire_units::Timestamp;
 
-/// The run's clock: CLOCK_MONOTONIC, counted from the moment the clock was started.
+use crate::clock::Clock;
+
+/// A run's clock: CLOCK_MONOTONIC, counted from the moment the clock was started.
 ///
 /// Start it first thing in the process, so that nothing that is stamped lies before it. A copy has the same time.
 #[derive(Clone, Copy, Debug)]
-pub struct Clock {
+pub struct RunClock {
     origin: i64,
 }
 
-impl Clock {
+impl RunClock {
     /// A clock that reads zero now.
     pub fn start() -> Self {
         Self { origin: read(libc::CLOCK_MONOTONIC) }
@@ -34,18 +38,23 @@ impl Clock {
         u64::try_from(left).ok().filter(|&nanos| nanos > 0).map(Duration::from_nanos)
     }
 
+    /// CLOCK_MONOTONIC now, in nanoseconds: what all clocks of a machine have in common, also before they count.
+    pub fn monotonic_now() -> i64 {
+        read(libc::CLOCK_MONOTONIC)
+    }
+
     /// The time since the start.
     pub fn now(&self) -> Timestamp {
         self.of_monotonic(read(libc::CLOCK_MONOTONIC))
     }
 
     /// A CLOCK_MONOTONIC reading in nanoseconds on this clock; readings before the start become the start.
-    pub(crate) fn of_monotonic(&self, nanos: i64) -> Timestamp {
+    pub fn of_monotonic(&self, nanos: i64) -> Timestamp {
         Timestamp::from_nanos(u64::try_from(nanos - self.origin).unwrap_or(0))
     }
 
     /// The CLOCK_MONOTONIC reading in nanoseconds at `at`, for timers.
-    pub(crate) fn monotonic_nanos(&self, at: Timestamp) -> i64 {
+    pub fn monotonic_nanos(&self, at: Timestamp) -> i64 {
         self.origin.saturating_add(i64::try_from(at.as_nanos()).unwrap_or(i64::MAX))
     }
 
@@ -80,9 +89,9 @@ impl Clock {
     }
 }
 
-impl framewire_endpoint::Clock for Clock {
+impl Clock for RunClock {
     fn now(&self) -> Timestamp {
-        Clock::now(self)
+        Self::now(self)
     }
 
     fn arrival(&self, realtime_nanos: Option<u64>) -> Timestamp {
@@ -104,10 +113,10 @@ mod tests {
 
     #[test]
     fn the_three_clocks_agree() {
-        let clock = Clock::start();
+        let clock = RunClock::start();
         let slack = 200_000;
         let agree = || {
-            let offset = Clock::realtime_offset();
+            let offset = RunClock::realtime_offset();
             let before = clock.now();
             let real = clock.from_realtime(read(libc::CLOCK_REALTIME), offset);
             let after = clock.now();
@@ -121,6 +130,6 @@ mod tests {
 
     #[test]
     fn what_was_stamped_before_the_start_counts_as_the_start() {
-        assert_eq!(Clock::start().of_monotonic(0), Timestamp::ZERO);
+        assert_eq!(RunClock::start().of_monotonic(0), Timestamp::ZERO);
     }
 }
