@@ -10,6 +10,7 @@ pub mod playout;
 pub mod record;
 mod run;
 mod samples;
+mod side;
 pub mod spool;
 pub mod summary;
 pub mod tables;
@@ -18,3 +19,4 @@ mod testing;
 
 pub use run::{CellTables, WriteError, check_records, write_cell, write_run};
 pub use samples::Samples;
+pub use side::{SentRecords, network_packets, read_received, transits, write_received};

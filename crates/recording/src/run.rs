@@ -141,7 +141,7 @@ pub fn check_records(logs: &[FlowLog]) -> Result<(), WriteError> {
 const GROUP_ROWS: usize = 65_536;
 
 /// Rows in groups of a flow, each made when it is asked for.
-fn groups<R>(rows: impl Iterator<Item = R>) -> impl Iterator<Item = Vec<R>> {
+pub(crate) fn groups<R>(rows: impl Iterator<Item = R>) -> impl Iterator<Item = Vec<R>> {
     let mut rows = rows.fuse();
     std::iter::from_fn(move || {
         let group: Vec<R> = rows.by_ref().take(GROUP_ROWS).collect();
@@ -150,7 +150,7 @@ fn groups<R>(rows: impl Iterator<Item = R>) -> impl Iterator<Item = Vec<R>> {
 }
 
 /// Files under temporary names; those that were not published are removed when this is dropped.
-struct Staged<'a> {
+pub(crate) struct Staged<'a> {
     directory: &'a Path,
     /// Temporary and final names.
     files: Vec<(PathBuf, PathBuf)>,
@@ -159,16 +159,24 @@ struct Staged<'a> {
 }
 
 impl<'a> Staged<'a> {
-    fn new(directory: &'a Path) -> Self {
+    pub(crate) fn new(directory: &'a Path) -> Self {
         Self { directory, files: Vec::new(), outdated: Vec::new() }
     }
 
-    fn table<R>(&mut self, table: &Table<R>, groups: impl IntoIterator<Item = Vec<R>>) -> Result<(), WriteError> {
+    pub(crate) fn table<R>(
+        &mut self,
+        table: &Table<R>,
+        groups: impl IntoIterator<Item = Vec<R>>,
+    ) -> Result<(), WriteError> {
         self.written(table, |writer| groups.into_iter().try_for_each(|rows| writer.write_rows(&rows)))
     }
 
     /// A table that is there only where it has rows: without any, that of an earlier run is removed.
-    fn optional<R>(&mut self, table: &Table<R>, groups: impl Iterator<Item = Vec<R>>) -> Result<(), WriteError> {
+    pub(crate) fn optional<R>(
+        &mut self,
+        table: &Table<R>,
+        groups: impl Iterator<Item = Vec<R>>,
+    ) -> Result<(), WriteError> {
         let mut groups = groups.peekable();
         if groups.peek().is_some() {
             return self.table(table, groups);
@@ -188,7 +196,7 @@ impl<'a> Staged<'a> {
         write_file(&temporary, table, write).map_err(|error| write_error(file, &error))
     }
 
-    fn publish(mut self) -> Result<(), WriteError> {
+    pub(crate) fn publish(mut self) -> Result<(), WriteError> {
         for (temporary, file) in &self.files {
             fs::rename(temporary, file).map_err(|error| WriteError::new(file.clone(), &error))?;
         }
