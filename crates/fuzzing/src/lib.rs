@@ -44,6 +44,7 @@ targets! {
     scenario_file
     session_content
     wire_depacketizer
+    wire_exchange
     wire_http
     wire_mp4
     wire_mpeg_ts

@@ -6,6 +6,7 @@
 #![warn(unreachable_pub)]
 
 mod adaptive;
+mod announcement;
 mod content;
 mod dependencies;
 pub mod exchange;
@@ -20,6 +21,7 @@ mod sender;
 mod sound;
 
 pub use adaptive::{AdaptiveReceiver, AdaptiveSender, LadderContent, LadderContentError, channel_id, channel_of};
+pub use announcement::{Announcement, AnnouncementError};
 pub use content::{ContentLog, ContentMatcher};
 pub use flow::{
     AdaptiveSetup, BuildError, BulkSetup, CommonSetup, ConnectionSettings, DatagramSetup, ExternalSetup, FlowRecording,

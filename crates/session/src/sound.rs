@@ -51,6 +51,11 @@ impl Sound {
         Ok(sound)
     }
 
+    /// When its first packet begins to play, from the first frame shown, in nanoseconds.
+    pub fn start(&self) -> i64 {
+        self.start
+    }
+
     /// Without the packets that begin at `end` or later, from the first frame shown; `None` when none is left.
     pub(crate) fn until(&self, end: Duration) -> Option<Self> {
         let end = i64::try_from(end.as_nanos()).unwrap_or(i64::MAX);

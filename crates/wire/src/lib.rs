@@ -5,6 +5,7 @@
 //! datagrams, a [`rtp_payload::Depacketizer`] turns datagrams, whatever arrives, back into access units.
 #![warn(unreachable_pub)]
 
+pub mod exchange;
 pub mod http;
 pub mod message;
 

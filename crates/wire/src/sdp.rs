@@ -3,7 +3,8 @@
 use std::fmt::Write;
 use std::net::IpAddr;
 
-use crate::rtp_payload::{PayloadFormat, StreamDescription};
+use crate::mpeg_ts;
+use crate::rtp_payload::{CLOCK_RATE, PayloadFormat, StreamDescription};
 
 /// One stream of a session.
 #[derive(Clone, Copy, Debug)]
@@ -71,6 +72,16 @@ fn put_media(stream: &Stream<'_>, text: &mut String) {
     if let Some(parameters) = &description.parameters {
         write!(text, "a=fmtp:{payload_type} {parameters}\r\n").expect("invariant: a string takes all");
     }
+}
+
+/// The same of a transport stream in RTP (RFC 2250, section 2; RFC 3551, table 5), which describes itself.
+pub fn describe_transport_stream(address: IpAddr, port: u16) -> String {
+    let kind = if address.is_ipv4() { "IP4" } else { "IP6" };
+    let payload_type = mpeg_ts::PAYLOAD_TYPE;
+    format!(
+        "v=0\r\no=- 0 0 IN {kind} {address}\r\ns=framewire\r\nc=IN {kind} {address}\r\nt=0 0\r\n\
+         m=video {port} RTP/AVP {payload_type}\r\na=rtpmap:{payload_type} MP2T/{CLOCK_RATE}\r\n"
+    )
 }
 
 /// Whether a stream can be received whose description has these parameters of its format (the value of `a=fmtp` behind the

@@ -77,7 +77,7 @@ impl DatagramSetup {
 
     /// The receiver's side.
     pub fn receiver(&self) -> ReceiverSession {
-        let half = ReceivingHalf::Datagram(DatagramReceiver::new(self.packets.depacketizer()));
+        let half = ReceivingHalf::Datagram(DatagramReceiver::new(self.packets.expected().depacketizer()));
         let rtcp: Option<RtcpEnd> = self.rtcp.as_ref().map(RtcpSetup::receiver);
         ReceiverSession::new(half, ReceiverLog::new(&self.common.recording)).with_rtcp(rtcp)
     }

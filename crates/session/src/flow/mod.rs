@@ -5,7 +5,7 @@ mod bulk;
 mod datagram;
 mod external;
 mod movie;
-mod packets;
+pub(crate) mod packets;
 mod recording;
 mod stream;
 

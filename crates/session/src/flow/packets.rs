@@ -13,7 +13,7 @@ use crate::receiver::ReceivingHalf;
 
 /// First RTP sequence number. RFC 3550, 5.1 wants it random against known-plaintext attacks; nothing is encrypted
 /// here, and runs are to be repeatable.
-const INITIAL_SEQUENCE: u16 = 0;
+pub(crate) const INITIAL_SEQUENCE: u16 = 0;
 
 /// The packets of a flow, which both ends know.
 #[derive(Clone, Debug)]
@@ -76,18 +76,16 @@ impl MoviePackets {
         }
     }
 
-    /// Puts frames together from datagrams. The receiver knows the stream from its description (RFC 3550, 5.1: SSRC and
-    /// first sequence number are agreed out of band here, and so is the program), so that the loss of the very first packets
-    /// is seen.
-    pub(super) fn depacketizer(&self) -> Depacketizer {
-        let limits = Limits::default();
+    /// What a receiver has to know of them. It knows the stream from its description (RFC 3550, 5.1: SSRC and first sequence
+    /// number are agreed out of band here, and so is the program), so that the loss of the very first packets is seen.
+    pub(super) fn expected(&self) -> ExpectedPackets {
         match self {
-            Self::Rtp { format, origin, .. } => rtp_payload::Depacketizer::new(format, Some(*origin), limits).into(),
+            Self::Rtp { format, origin, .. } => ExpectedPackets::Rtp { format, origin: Some(*origin) },
             Self::TransportStream { program, origin: None, .. } => {
-                mpeg_ts::Depacketizer::new(program.clone(), limits.largest_frame).into()
+                ExpectedPackets::TransportStream { program: program.clone() }
             }
             Self::TransportStream { program, origin, .. } => {
-                rtp_payload::Depacketizer::of_transport_stream(program.clone(), *origin, limits).into()
+                ExpectedPackets::TransportStreamInRtp { program: program.clone(), origin: *origin }
             }
         }
     }
@@ -99,21 +97,49 @@ impl MoviePackets {
             Self::TransportStream { packetizer, .. } => half.in_transport_stream(packetizer.clone()),
         }
     }
+}
+
+/// The packets of a flow as its receiver knows them.
+#[derive(Clone, Debug)]
+pub(crate) enum ExpectedPackets {
+    /// Of RTP; without an origin, of the source that is heard first.
+    Rtp { format: &'static PayloadFormat, origin: Option<StreamOrigin> },
+    /// Of a transport stream.
+    TransportStream { program: Program },
+    /// Of a transport stream in RTP; without an origin, of the source that is heard first.
+    TransportStreamInRtp { program: Program, origin: Option<StreamOrigin> },
+}
+
+impl ExpectedPackets {
+    /// Puts frames together from datagrams.
+    pub(crate) fn depacketizer(&self) -> Depacketizer {
+        let limits = Limits::default();
+        match self {
+            Self::Rtp { format, origin } => rtp_payload::Depacketizer::new(format, *origin, limits).into(),
+            Self::TransportStream { program } => {
+                mpeg_ts::Depacketizer::new(program.clone(), limits.largest_frame).into()
+            }
+            Self::TransportStreamInRtp { program, origin } => {
+                rtp_payload::Depacketizer::of_transport_stream(program.clone(), *origin, limits).into()
+            }
+        }
+    }
 
     /// The receiving half over a stream of bytes.
-    pub(super) fn receiver(&self) -> ReceivingHalf {
+    pub(crate) fn receiver(&self) -> ReceivingHalf {
         ReceivingHalf::Packets(match self {
-            Self::Rtp { format, origin, .. } => {
-                PacketStreamReceiver::new(rtp_payload::Depacketizer::new(format, Some(*origin), Limits::default()))
+            Self::Rtp { format, origin } => {
+                PacketStreamReceiver::new(rtp_payload::Depacketizer::new(format, *origin, Limits::default()))
             }
-            Self::TransportStream { program, .. } => PacketStreamReceiver::of_transport_stream(
-                Demultiplexer::of_program(program.clone(), Limits::default().largest_frame),
-            ),
+            Self::TransportStream { program } | Self::TransportStreamInRtp { program, .. } => {
+                let largest = Limits::default().largest_frame;
+                PacketStreamReceiver::of_transport_stream(Demultiplexer::of_program(program.clone(), largest))
+            }
         })
     }
 }
 
-fn program(codec: Codec, mpeg2: bool) -> Program {
+pub(crate) fn program(codec: Codec, mpeg2: bool) -> Program {
     Program::of_video(
         stream_type(codec, mpeg2).expect("invariant: the transport carries the codec in a transport stream"),
     )

@@ -64,7 +64,7 @@ impl StreamSetup {
             Pacing::Sender | Pacing::Unpaced => ReceiverPacing::Immediate,
         };
         let half = match &self.packets {
-            Some(packets) => packets.receiver(),
+            Some(packets) => packets.expected().receiver(),
             None => ReceivingHalf::Stream(StreamReceiver::new(pacing).of_codec(self.plan().codec())),
         };
         ReceiverSession::new(half, ReceiverLog::new(&self.common.recording))

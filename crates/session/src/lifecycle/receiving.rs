@@ -1,5 +1,6 @@
 //! The receiver of a flow of the movie: from the first byte until nothing more comes.
 
+use framewire_recording::record::FlowStatus;
 use framewire_transport::socket::SocketError;
 use framewire_units::Timestamp;
 
@@ -167,6 +168,18 @@ impl MovieReceiving {
         let received: ReceiverLog = self.session.into_log();
         let status = joined(status, self.failure.or(unwritten).or(unwritten_sound));
         (FlowOutcome { sent, samples, received, kept_bytes, bulk: None, status, doubt: None }, movie)
+    }
+
+    /// What it leaves behind, now that it has ended, where the sender is elsewhere: what that wrote is not known. `status`
+    /// is how the stream ended, unless this end broke.
+    pub fn into_received(mut self, status: FlowStatus) -> FlowOutcome {
+        self.keep_frames();
+        self.movie.flush();
+        self.sound.flush();
+        let (kept_bytes, unwritten, _) = self.movie.into_parts();
+        let (_, unwritten_sound, _) = self.sound.into_parts();
+        let status = joined(status, self.failure.or(unwritten).or(unwritten_sound));
+        FlowOutcome { received: self.session.into_log(), kept_bytes, ..FlowOutcome::of_status(status) }
     }
 
     fn step(

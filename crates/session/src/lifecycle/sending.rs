@@ -5,6 +5,7 @@ use framewire_recording::record::{FlowSample, FlowStatus};
 use framewire_transport::socket::SocketError;
 use framewire_units::{DataSize, Timestamp};
 
+use super::outcome::{FlowOutcome, joined};
 use super::receiving::Taken;
 use super::sampling::{SAMPLE_INTERVAL, Sampling};
 use crate::half::{Arrival, Channels, Half, Wait};
@@ -165,6 +166,12 @@ impl MovieSending {
     /// Counters for a progress display.
     pub fn progress(&self) -> SenderProgress {
         self.session.progress()
+    }
+
+    /// What the flow leaves behind at its sender, now that it has ended, where the receiver is elsewhere.
+    pub fn into_outcome(self) -> FlowOutcome {
+        let (status, sent, samples) = self.into_parts();
+        FlowOutcome { sent, samples, ..FlowOutcome::of_status(joined(status, None)) }
     }
 
     /// How it ended, what was recorded, and the samples.

@@ -1,0 +1,220 @@
+//! What a receiver has to know of a stream that it does not have the movie of.
+
+use std::fmt;
+use std::net::SocketAddr;
+
+use framewire_media::FrameRate;
+use framewire_media::access_unit::Codec;
+use framewire_media::audio::{AudioCodec, AudioFormat};
+use framewire_transport::registry::{Format, Session, payload_format, sound_type};
+use framewire_transport::{DatagramReceiver, Pacing, SocketKind, StreamReceiver, TransportKind};
+use framewire_wire::rtp_payload::StreamOrigin;
+use framewire_wire::sdp;
+
+use crate::flow::packets::{ExpectedPackets, INITIAL_SEQUENCE, program};
+use crate::flow::{FlowRecording, FlowSetup};
+use crate::receiver::{ReceiverLog, ReceiverSession, ReceivingHalf};
+use crate::sound::Sound;
+
+/// What a receiver has to know of a stream. A sender says it as a line of text, `transport=udp codec=h264 ...`; a user
+/// states of the stream of another program what can be known of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Announcement {
+    /// How it is carried: the queue does not matter here.
+    pub transport: TransportKind,
+    /// The codec of its frames.
+    pub codec: Codec,
+    /// Of MPEG video, whether it is MPEG-2: a transport stream calls the two by other numbers.
+    pub mpeg2: bool,
+    /// Its synchronisation source in RTP; `None`: the one that is heard first.
+    pub ssrc: Option<u32>,
+    /// The sound beside it; `None`: there is none.
+    pub sound: Option<AudioFormat>,
+    /// Frames per second; `None`: not known, and not needed to receive it.
+    pub frame_rate: Option<FrameRate>,
+}
+
+/// Why a text announces nothing that can be received.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("what the sender announces cannot be received: {0}")]
+pub struct AnnouncementError(String);
+
+impl Announcement {
+    /// Of a flow that sends the movie, with this synchronisation source; `None` of any other.
+    pub fn of(setup: &FlowSetup, ssrc: u32) -> Option<Self> {
+        let plan = match setup {
+            FlowSetup::Datagram(setup) => setup.plan(),
+            FlowSetup::Stream(setup) => setup.plan(),
+            FlowSetup::Adaptive(_) | FlowSetup::Bulk(_) | FlowSetup::External(_) => return None,
+        };
+        Some(Self {
+            transport: setup.transport().parse().ok()?,
+            codec: plan.codec(),
+            mpeg2: plan.movie().index.sequence.mpeg2,
+            ssrc: Some(ssrc),
+            sound: plan.sound().map(Sound::format),
+            frame_rate: Some(plan.frame_rate()),
+        })
+    }
+
+    /// Reads what a sender announces. Keys that are not known are those of a later version.
+    ///
+    /// # Errors
+    /// When it lacks transport or codec, a value is none, or the two do not go together.
+    pub fn parse(text: &str) -> Result<Self, AnnouncementError> {
+        let (mut transport, mut codec, mut mpeg2, mut ssrc, mut sound, mut frame_rate) =
+            (None, None, false, None, None, None);
+        for word in text.split_ascii_whitespace() {
+            let (key, value) = word.split_once('=').unwrap_or((word, ""));
+            let wrong = || AnnouncementError(format!("{key}={value}"));
+            match key {
+                "transport" => transport = Some(value.parse().map_err(|_| wrong())?),
+                "codec" => codec = Some(codec_named(value).ok_or_else(wrong)?),
+                "mpeg2" => mpeg2 = value == "1",
+                "ssrc" => ssrc = Some(value.parse().map_err(|_| wrong())?),
+                "sound" => sound = Some(sound_named(value).ok_or_else(wrong)?),
+                "rate" => frame_rate = Some(rate_named(value).ok_or_else(wrong)?),
+                _ => {}
+            }
+        }
+        let lacking = |key: &str| AnnouncementError(format!("it does not say its {key}"));
+        let transport = transport.ok_or_else(|| lacking("transport"))?;
+        let codec = codec.ok_or_else(|| lacking("codec"))?;
+        let announced = Self { transport, codec, mpeg2, ssrc, sound, frame_rate };
+        announced.check()?;
+        Ok(announced)
+    }
+
+    /// Whether the transport carries the codec, and sound where there is any.
+    ///
+    /// # Errors
+    /// When it does not; with what would.
+    pub fn check(&self) -> Result<(), AnnouncementError> {
+        self.transport.check_codec(self.codec).map_err(AnnouncementError)?;
+        if self.sound.is_some() && !self.transport.carries_sound() {
+            return Err(AnnouncementError(format!("{} carries no sound", self.transport)));
+        }
+        Ok(())
+    }
+
+    /// A receiver that has received nothing yet; what it records goes where `recording` says.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub fn receiver(&self, recording: &FlowRecording) -> Result<ReceiverSession, AnnouncementError> {
+        self.check()?;
+        let half = match (self.packets(), self.transport.is_stream()) {
+            (Some(packets), true) => packets.receiver(),
+            (Some(packets), false) => ReceivingHalf::Datagram(DatagramReceiver::new(packets.depacketizer())),
+            (None, _) => ReceivingHalf::Stream(StreamReceiver::new(Pacing::Immediate).of_codec(self.codec)),
+        };
+        Ok(ReceiverSession::new(half, ReceiverLog::new(recording)))
+    }
+
+    /// The description by which other programs receive it (RFC 8866), sent to an address and port; `first` is an access unit
+    /// that decoding begins with. `None` where its frames are in no packets of RTP in datagrams.
+    pub fn session_description(&self, to: SocketAddr, first: &[u8]) -> Option<String> {
+        let parts = self.transport.profile().parts;
+        if parts.socket == SocketKind::Stream {
+            return None;
+        }
+        match (parts.format, parts.session) {
+            (Format::Rtp, _) => Some(sdp::describe(payload_format(self.codec)?, to.ip(), to.port(), first)),
+            (Format::Ts, Session::Rtp) => Some(sdp::describe_transport_stream(to.ip(), to.port())),
+            _ => None,
+        }
+    }
+
+    /// `None` where the frames go in no packets.
+    fn packets(&self) -> Option<ExpectedPackets> {
+        let parts = self.transport.profile().parts;
+        let origin = self.ssrc.map(|ssrc| StreamOrigin { ssrc, initial_sequence: INITIAL_SEQUENCE });
+        match parts.format {
+            Format::ElementaryStream => None,
+            Format::Rtp => Some(ExpectedPackets::Rtp {
+                format: payload_format(self.codec).expect("invariant: the transport carries the codec"),
+                origin,
+            }),
+            Format::Ts => {
+                let program = program(self.codec, self.mpeg2);
+                let program = match self.sound {
+                    Some(sound) => program.with_track(sound_type(sound)),
+                    None => program,
+                };
+                Some(match parts.session {
+                    Session::Rtp => ExpectedPackets::TransportStreamInRtp { program, origin },
+                    _ => ExpectedPackets::TransportStream { program },
+                })
+            }
+        }
+    }
+}
+
+impl fmt::Display for Announcement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "transport={} codec={} mpeg2={}", self.transport, self.codec.file_suffix(), u8::from(self.mpeg2))?;
+        if let Some(ssrc) = self.ssrc {
+            write!(f, " ssrc={ssrc}")?;
+        }
+        if let Some(AudioFormat { codec, sample_rate, channels, .. }) = self.sound {
+            write!(f, " sound={}/{sample_rate}/{channels}", codec.name())?;
+        }
+        match self.frame_rate {
+            Some(rate) => write!(f, " rate={}/{}", rate.numerator, rate.denominator),
+            None => Ok(()),
+        }
+    }
+}
+
+fn codec_named(name: &str) -> Option<Codec> {
+    Codec::ALL.iter().copied().find(|codec| codec.file_suffix() == name)
+}
+
+/// `aac/48000/2`: codec, sample rate, channels.
+fn sound_named(text: &str) -> Option<AudioFormat> {
+    let mut parts = text.split('/');
+    let name = parts.next()?;
+    let codec = [AudioCodec::Mp2, AudioCodec::Mp3, AudioCodec::Aac].into_iter().find(|codec| codec.name() == name)?;
+    let (sample_rate, channels) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+    parts.next().is_none().then_some(AudioFormat { codec, sample_rate, channels })
+}
+
+/// `25/1`.
+fn rate_named(text: &str) -> Option<FrameRate> {
+    let (numerator, denominator) = text.split_once('/')?;
+    let (numerator, denominator) = (numerator.parse().ok()?, denominator.parse().ok()?);
+    (numerator > 0 && denominator > 0).then_some(FrameRate { numerator, denominator })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHOLE: &str = "transport=ts+rtp codec=h264 mpeg2=0 ssrc=77 sound=aac/48000/2 rate=30000/1001";
+
+    #[test]
+    fn what_is_announced_is_read_again() {
+        let least = "transport=tcp codec=obu mpeg2=0";
+        for text in [WHOLE, "transport=udp+dependency codec=m2v mpeg2=1 ssrc=1", least] {
+            let announced = Announcement::parse(text).unwrap();
+            assert_eq!(announced.to_string(), text);
+            assert!(announced.receiver(&FlowRecording::default()).is_ok(), "{text}");
+        }
+        let announced = Announcement::parse(&format!("{least} of-a-later-version=1")).unwrap();
+        assert_eq!((announced.transport, announced.sound), (TransportKind::TCP, None));
+    }
+
+    #[test]
+    fn what_cannot_be_received_is_refused_with_the_reason() {
+        let refused = |text: &str| Announcement::parse(text).unwrap_err().to_string();
+        assert!(refused("").contains("transport"));
+        assert!(refused("transport=udp").contains("codec"));
+        assert!(refused("transport=rtmp codec=h264").contains("transport=rtmp"));
+        assert!(refused("transport=udp codec=theora").contains("codec=theora"));
+        assert!(refused("transport=udp codec=mjpeg").contains("udp"), "RTP has no such payload here");
+        assert!(refused("transport=tcp codec=h264 sound=aac/48000/2").contains("no sound"));
+        for wrong in ["ssrc=-1", "sound=aac", "sound=aac/48000/2/1", "rate=25", "rate=0/1", "ssrc=4294967296"] {
+            assert!(refused(&format!("transport=ts codec=h264 {wrong}")).contains(wrong), "{wrong}");
+        }
+    }
+}
