@@ -24,6 +24,7 @@ SAID = {
     "sockets": "kernel sockets",
     "endpoint": "servers, clients",
     "emu": "this kernel",
+    "real": "two machines",
     "gst": "elements",
     "python": "bindings",
 }

@@ -24,13 +24,16 @@ __all__ = [
     "check_toml",
     "codec_refusal",
     "inspect_ladder",
+    "join_sides",
     "load_movie",
     "meant_quantity",
     "plan_levels",
     "probe_movie",
     "read_streaming_file",
+    "receive_movie",
     "resolved_scenario",
     "scenario_schema",
+    "send_movie",
     "serve_stream",
     "simulate",
     "simulate_cell",
@@ -256,3 +259,25 @@ def view_stream(
     replace: bool,
     most: str,
 ) -> str: ...
+def send_movie(
+    scenario: Scenario,
+    movie: LoadedMovie,
+    directory: str | PathLike[str],
+    listener: Callable[[str, str], None],
+    *,
+    peer: str,
+    patience_s: float,
+    sdp: str | PathLike[str] | None = None,
+) -> str: ...
+def receive_movie(
+    directory: str | PathLike[str],
+    listener: Callable[[str, str], None],
+    *,
+    at: str,
+    transport: str,
+    codec: str | None,
+    patience_s: float,
+    silence_s: float,
+    most: str,
+) -> str: ...
+def join_sides(sender: str | PathLike[str], receiver: str | PathLike[str], directory: str | PathLike[str]) -> str: ...

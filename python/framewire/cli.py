@@ -309,13 +309,15 @@ movie_app.command(
 
 app.command(
     "send",
-    short_help="Serve an adaptive stream.",
-    epilog="Example: framewire send mild/movie.vtp --listen 127.0.0.1:5004",
+    short_help="Send a movie, or serve an adaptive stream.",
+    epilog="Example: framewire send holiday.mp4 --to 127.0.0.1:5004 --transport ts. To clients: "
+    "framewire send mild/movie.vtp --listen 127.0.0.1:5004",
 )(endpoint_cli.send)
 app.command(
     "receive",
-    short_help="Receive an adaptive stream.",
-    epilog="Example: framewire receive 127.0.0.1:5004 movie --out received.m4v",
+    short_help="Receive a movie, or an adaptive stream.",
+    epilog="Example: framewire receive 127.0.0.1:5004 --transport ts. From a server: "
+    "framewire receive 127.0.0.1:5004 movie --out received.m4v",
 )(endpoint_cli.receive)
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from framewire.content import Content
     from framewire.results import RunDirectory
 
-__all__ = ["PLAN_FORMAT", "WORLDS", "Progress", "Run", "run", "start"]
+__all__ = ["PLAN_FORMAT", "WORLDS", "Progress", "Run", "check_out", "partial_directory", "run", "seal", "start"]
 
 WORLDS = ("emulated", "simulated")
 """Where a scenario can run."""
@@ -134,7 +134,7 @@ def start(
         raise refused("world", world, WORLDS)
     resolved = load(scenario, set=set)
     resources.check()
-    _check_out(out)
+    check_out(out)
     with naming(scenario):
         if world == "emulated":
             check_emulated(resolved)
@@ -148,9 +148,9 @@ def start(
         with naming(scenario):
             sent = _prepare(resolved, notify)
             settled = resolved.lasting(sent.duration_s)
-        with _partial_directory(settled, out) as (partial, directory):
+        with partial_directory(settled.name, out) as (partial, directory):
             outcome = carry_out(settled, sent, partial, notify, stop)
-            _seal(partial)
+            seal(partial)
             partial.rename(directory)
         return Run(directory, outcome.status, stop.count > 0, outcome.failures)
 
@@ -197,11 +197,11 @@ def _simulate(
     return emulator.Outcome(made["status"], tuple(made["failures"]))
 
 
-def _seal(directory: Path) -> None:
+def seal(directory: Path) -> None:
     """Adds checksums to the description: of all that is read again."""
     file = directory / "run.json"
     read_again = [*directory.glob("*.parquet"), directory / "scenario.toml", *directory.glob("received/*")]
-    names = [path.relative_to(directory).as_posix() for path in read_again]
+    names = [path.relative_to(directory).as_posix() for path in read_again if path.is_file()]
     file.write_text(json.dumps(sealed(files.read_json(file), directory, names), indent=2), encoding="utf-8")
 
 
@@ -240,19 +240,23 @@ def _prepare(scenario: Scenario, notify: Progress) -> Content:
     return content.prepare(scenario, lambda text, share: notify({"event": "step", "text": text, "share": share}))
 
 
-def _check_out(out: str | os.PathLike[str] | None) -> None:
+def check_out(out: str | os.PathLike[str] | None) -> None:
+    """Whether a directory can be made there; None stands for the default.
+
+    Raises InputError where it cannot.
+    """
     if out is not None and Path(out).exists():
         raise InputError(f"{out}: exists already; allowed is the name of a directory to be made")
     files.check_takes_files(out or _default_directory("any"))
 
 
 @contextmanager
-def _partial_directory(scenario: Scenario, out: str | os.PathLike[str] | None) -> Iterator[tuple[Path, Path]]:
+def partial_directory(name: str, out: str | os.PathLike[str] | None) -> Iterator[tuple[Path, Path]]:
     """A directory to fill, and the name it gets when it is whole; removed when anything fails.
 
     What runs that were killed have left beside it is removed first.
     """
-    directory = Path(out) if out is not None else _default_directory(scenario.name)
+    directory = Path(out) if out is not None else _default_directory(name)
     partial = directory.with_name(f"{directory.name}.partial")
     missing = [parent for parent in directory.parents if not parent.exists()]
     with ExitStack() as stack:

@@ -39,7 +39,18 @@ def register(app: typer.Typer) -> None:
 
 @clear_errors
 def report(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory, or the directory of a campaign.")],
+    directory: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DIR", help="A run directory, that of a campaign, or that of a sender (framewire send)."
+        ),
+    ],
+    receiver: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[RECEIVER_DIR]", help="Beside a sender's: that of its receiver. A run is made of both."
+        ),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="The HTML file [default: DIR/report.html].")
     ] = None,
@@ -48,10 +59,14 @@ def report(
     ] = False,
     open_report: Open = False,
 ) -> None:
-    """Write the report of a run or of a campaign, one HTML file."""
+    """Write the report of a run or of a campaign, one HTML file.
+
+    Of the directories of both ends of a stream it makes a run first, beside that of the sender.
+    """
     from framewire.campaign.description import is_campaign
     from framewire.report import write as write_report
 
+    directory = _joined(directory, receiver)
     is_run = (directory / "run.json").is_file()
     if not is_run and not is_campaign(directory):
         lacks = "not a run directory: it has no run.json (and no campaign: it has no campaign.json)"
@@ -70,6 +85,19 @@ def report(
 
         path = Campaign(directory).report(out)
     _written(path, open_it=open_report)
+
+
+def _joined(directory: Path, receiver: Path | None) -> Path:
+    """The run that is made of a sender's and a receiver's directory; any other directory as it is."""
+    from framewire.real.joining import join, side_of
+
+    if receiver is not None:
+        return join(directory, receiver).directory
+    side = side_of(directory)
+    if side is not None:
+        ends = {"sender": f"{directory} RECEIVER_DIR", "receiver": f"SENDER_DIR {directory}"}
+        raise InputError(f"{directory}: is of the {side} alone; with both ends: framewire report {ends[side]}")
+    return directory
 
 
 def _written(path: Path, *, open_it: bool) -> None:

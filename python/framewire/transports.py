@@ -9,6 +9,7 @@ from framewire import _native
 __all__ = [
     "ADAPTIVE",
     "BULK",
+    "CARRIERS",
     "DATAGRAM",
     "EXTERNAL",
     "TRANSPORTS",
@@ -104,6 +105,8 @@ def current_name(name: str) -> str:
 
 DATAGRAM = of_family("datagram")
 """Those that send the movie in datagrams."""
+CARRIERS = (*DATAGRAM, *of_family("stream"))
+"""Those that carry a movie by themselves, in datagrams or over a byte stream."""
 ADAPTIVE = of_family("adaptive")
 """Those that send levels of a ladder."""
 (BULK,) = of_family("bulk")

@@ -122,7 +122,7 @@ def test_a_flow_that_broke_is_told_and_the_others_are_kept(
             ["send", "absent.vtp", "--transport", "vtpp"],
             'transport: "vtpp" is not allowed; allowed is one of vtp, vtp-hybrid, tfrc, rap, sqrt, aimd, fixed',
         ),
-        (["receive", "127.0.0.1:5004", "x", "--transport", "udp"], 'transport: "udp" is not allowed'),
+        (["receive", "127.0.0.1:5004", "x", "--transport", "upd"], 'transport: "upd" is not allowed'),
         (["movie", "probe", "SCENARIO"], "small.toml"),
         (["movie", "probe", "absent.m2v"], "absent.m2v: no such file; a video file is needed"),
         (["movie", "make", "--bitrate", "6 MB"], "6 MB"),
@@ -466,13 +466,13 @@ def test_an_interruption_at_the_very_end_of_a_run_leaves_out_the_pictures_and_sa
     as_json: bool, scenario_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out, module = tmp_path / "out", sys.modules["framewire.run"]  # the function of that name hides it
-    seal = module._seal  # type: ignore[attr-defined]
+    seal = module.seal
 
     def interrupted(directory: Path) -> None:
         os.kill(os.getpid(), signal.SIGINT)
         seal(directory)
 
-    monkeypatch.setattr(module, "_seal", interrupted)
+    monkeypatch.setattr(module, "seal", interrupted)
     command = ["run", str(scenario_file), "--world", "simulated", "--out", str(out), *(["--json"] if as_json else [])]
     ended = runner.invoke(app, command)
     assert ended.exit_code == 130, ended.output

@@ -1,7 +1,8 @@
 //! Python bindings, conversion only: `framewire._native`.
 //!
 //! Nothing is decided here: scenarios are read by `framewire-scenario`, movies by `framewire-media`, runs in virtual time
-//! made by `framewire-sim`, streams served and received by `framewire-endpoint`, and their errors become Python exceptions
+//! made by `framewire-sim`, streams served and received by `framewire-endpoint` and
+//! `framewire-real`, and their errors become Python exceptions
 //! with the same text. Beside that it sees to it that Python goes on while a simulation runs, and can interrupt it.
 //! `python/framewire/_native.pyi` holds the signatures.
 #![warn(unreachable_pub)]
@@ -23,6 +24,7 @@ mod movie;
 mod numbers;
 mod playout;
 mod progress;
+mod real;
 mod scenario;
 mod simulation;
 mod viewing;
@@ -38,5 +40,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     luma::register(module)?;
     playout::register(module)?;
     endpoint::register(module)?;
+    real::register(module)?;
     simulation::register(module)
 }

@@ -28,8 +28,8 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 /// A movie, a ladder or both in memory, for any number of simulations on any thread.
 #[pyclass(frozen, module = "framewire._native")]
-struct LoadedMovie {
-    content: Content,
+pub(crate) struct LoadedMovie {
+    pub(crate) content: Content,
 }
 
 #[pymethods]

@@ -84,6 +84,7 @@ pub fn simulate_run(
         origin_utc: Value::Null,
         kernel: Value::Null,
         accuracy: accuracy(&simulated, &summaries),
+        beside: Map::new(),
     };
     write_documents(directory, &description)?;
     Ok(RunReport {

@@ -46,7 +46,7 @@ mod waker;
 pub use congestion::available_congestion_controls;
 pub use error::OpenError;
 pub use punctual::{make_punctual, pin_to, processors};
-pub use readiness::{Interest, wait, wait_any};
+pub use readiness::{Interest, wait, wait_any, wait_watching};
 pub use tcp::{TcpListener, TcpOptions, TcpRead, TcpReceiver, TcpSender};
 pub use tcp_info::TcpInfo;
 pub use udp::{UdpOptions, UdpRead, UdpReceiver, UdpSender};

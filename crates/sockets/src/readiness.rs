@@ -9,6 +9,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll, ppoll};
 use nix::sys::time::TimeSpec;
 
 use crate::error::broken;
+use crate::waker::Watch;
 
 /// What to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +50,19 @@ pub fn wait_any(sockets: &[(BorrowedFd<'_>, bool)], timeout: Duration) -> Result
         PollFd::new(fd, if room { PollFlags::POLLIN | PollFlags::POLLOUT } else { PollFlags::POLLIN })
     });
     match ppoll(&mut watched.collect::<Vec<_>>(), Some(TimeSpec::from(timeout)), None) {
+        Ok(_) | Err(Errno::EINTR) => Ok(()),
+        Err(errno) => Err(broken("ppoll")(errno)),
+    }
+}
+
+/// Waits until one of several sockets is as it is watched for, or broken, or the time is over: exact to nanoseconds; may
+/// return early for no reason.
+///
+/// # Errors
+/// When the kernel refuses to wait.
+pub fn wait_watching(sockets: &[(BorrowedFd<'_>, Watch)], timeout: Duration) -> Result<(), SocketError> {
+    let mut watched: Vec<PollFd<'_>> = sockets.iter().map(|(fd, watch)| PollFd::new(*fd, watch.flags())).collect();
+    match ppoll(&mut watched, Some(TimeSpec::from(timeout)), None) {
         Ok(_) | Err(Errno::EINTR) => Ok(()),
         Err(errno) => Err(broken("ppoll")(errno)),
     }

@@ -91,7 +91,7 @@ impl Waker {
 }
 
 impl Watch {
-    fn flags(self) -> PollFlags {
+    pub(crate) fn flags(self) -> PollFlags {
         let mut flags = PollFlags::empty();
         flags.set(PollFlags::POLLOUT, self.write);
         flags.set(PollFlags::POLLIN, self.read);

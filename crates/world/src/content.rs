@@ -83,16 +83,21 @@ impl Content {
         }
     }
 
+    /// The movie, with its sound where it has any, from the origin of a run on; `None` where there is no movie.
+    pub fn sending_plan(&self) -> Option<SendingPlan> {
+        let plan = self.movie.as_ref().map(|(_, movie)| SendingPlan::new(movie.clone(), Timestamp::ZERO))?;
+        Some(match &self.sound {
+            Some((_, sound)) => plan.with_sound(sound),
+            None => plan,
+        })
+    }
+
     /// The flows of a scenario, each to send what it does from the origin of the run, or from its own start, on.
     ///
     /// # Errors
     /// When a flow cannot be built, or there is nothing here of what it sends.
     pub fn flow_setups(&self, scenario: &Scenario) -> Result<Vec<FlowSetup>, BuildError> {
-        let plan = self.movie.as_ref().map(|(_, movie)| SendingPlan::new(movie.clone(), Timestamp::ZERO));
-        let plan = plan.map(|plan| match &self.sound {
-            Some((_, sound)) => plan.with_sound(sound),
-            None => plan,
-        });
+        let plan = self.sending_plan();
         let numbered = scenario.flows.iter().zip(1..);
         let setup = |(flow, number): (&framewire_scenario::Flow, u32)| {
             let nothing = |what: &str| BuildError::new(&flow.name, format!("there is no {what} that it could send"));

@@ -16,7 +16,7 @@ use crate::outcome::is_complete;
 
 /// Everything that `run.json` says.
 pub struct RunDescription<'a> {
-    /// `"emulated"` or `"simulated"`.
+    /// `"emulated"`, `"simulated"` or `"real"`.
     pub world: &'static str,
     /// The scenario, resolved.
     pub scenario: &'a Scenario,
@@ -34,6 +34,8 @@ pub struct RunDescription<'a> {
     pub kernel: Value,
     /// By flow, the proof of accuracy of its network.
     pub accuracy: Map<String, Value>,
+    /// What only this world has to say.
+    pub beside: Map<String, Value>,
 }
 
 impl RunDescription<'_> {
@@ -43,10 +45,10 @@ impl RunDescription<'_> {
     }
 
     /// The document.
-    pub(crate) fn to_json(&self) -> Value {
+    pub fn to_json(&self) -> Value {
         let flows: Vec<Value> =
             self.setups.iter().zip(self.flows).map(|(setup, flow)| flow_json(setup, flow)).collect();
-        json!({
+        let mut document = json!({
             "format": FORMAT_VERSION,
             "program": "framewire",
             "version": env!("CARGO_PKG_VERSION"),
@@ -62,7 +64,10 @@ impl RunDescription<'_> {
             "interference": interference(self.scenario),
             "flows": flows,
             "accuracy": self.accuracy,
-        })
+        });
+        let fields = document.as_object_mut().expect("invariant: it was written as an object");
+        fields.extend(self.beside.clone());
+        document
     }
 }
 
@@ -71,8 +76,24 @@ impl RunDescription<'_> {
 /// # Errors
 /// When a file cannot be written; the error names it.
 pub fn write_documents(directory: &Path, description: &RunDescription<'_>) -> Result<(), WriteError> {
-    write_text(&directory.join("scenario.toml"), &description.scenario.to_toml())?;
-    write_text(&directory.join("run.json"), &format!("{:#}\n", description.to_json()))
+    write_scenario(directory, description.scenario)?;
+    write_description(directory, &description.to_json())
+}
+
+/// Writes `scenario.toml`.
+///
+/// # Errors
+/// As [`write_documents`].
+pub fn write_scenario(directory: &Path, scenario: &Scenario) -> Result<(), WriteError> {
+    write_text(&directory.join("scenario.toml"), &scenario.to_toml())
+}
+
+/// Writes `run.json` of what is described so.
+///
+/// # Errors
+/// As [`write_documents`].
+pub fn write_description(directory: &Path, description: &Value) -> Result<(), WriteError> {
+    write_text(&directory.join("run.json"), &format!("{description:#}\n"))
 }
 
 fn write_text(path: &Path, text: &str) -> Result<(), WriteError> {
@@ -116,6 +137,7 @@ fn sound_json(file: &Path, sound: &Sound) -> Value {
     json!({
         "path": file,
         "codec": format.codec.to_string(),
+        "start_ns": sound.start(),
         "sample_rate": format.sample_rate,
         "channels": format.channels,
     })

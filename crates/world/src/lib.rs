@@ -20,7 +20,7 @@ mod settings;
 mod utc;
 
 pub use content::{Content, load_ladder};
-pub use description::{RunDescription, write_documents};
+pub use description::{RunDescription, write_description, write_documents, write_scenario};
 pub use events::{Event, FlowReport, FlowState, Throughput};
 pub use groups::{group_name, groups, port, session_seed, start_of};
 pub use limits::UDP_RECEIVE_BUFFER;

@@ -25,7 +25,9 @@ from framewire.endpoint.sessions import CONTROLLERS, ESTIMATES, MAX_SIZE, Interr
 from framewire.endpoint.sessions import receive as receive_stream
 from framewire.endpoint.sessions import send as send_stream
 from framewire.errors import InputError, RunError
+from framewire.real.ends import PATIENCE_S, SILENCE_S, WAIT_S
 from framewire.suggestions import refused
+from framewire.transports import CARRIERS
 
 __all__ = ["receive", "send"]
 
@@ -42,18 +44,60 @@ ControlPort = Annotated[int | None, typer.Option(metavar="PORT", help="Port of c
 
 @clear_errors
 def send(
-    path: Annotated[Path, typer.Argument(metavar="FILE", help="A streaming file: framewire movie ladder makes one.")],
+    context: typer.Context,
+    path: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="A movie, for --to: any file with video, lab for the lab's own, or - for standard input. Without --to "
+            "a streaming file: framewire movie ladder makes one.",
+        ),
+    ],
+    to: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT", help="Send the movie there: to framewire receive, or any program that plays it."
+        ),
+    ] = None,
     listen: Annotated[
-        str, typer.Option(metavar="ADDRESS:PORT", help="Where to listen; only this machine by default.")
+        str, typer.Option(metavar="ADDRESS:PORT", help="Where to listen for clients; only this machine by default.")
     ] = "127.0.0.1:5004",
     control_port: ControlPort = None,
     transport: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help=f"What decides the rate: {', '.join(CONTROLLERS)}. With tfrc, clients need the same.",
-            autocompletion=one_of(lambda: CONTROLLERS),
+            help="With --to, how the movie is carried: udp [default], ts, tcp, rtp+tcp, udp+dependency ... "
+            f"(docs/transports.md). For clients, what decides the rate: {', '.join(CONTROLLERS)} [default: vtp]. With "
+            "tfrc, clients need the same.",
+            autocompletion=one_of(lambda: [*CARRIERS, *CONTROLLERS]),
         ),
-    ] = "vtp",
+    ] = None,
+    duration: Annotated[
+        str | None, typer.Option(metavar="TIME", help="With --to: cut the movie to this, as 10 s.")
+    ] = None,
+    overrides: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="With --to: a setting of the movie or of the flow (docs/scenario.md), as flow.0.mtu=1400 or "
+            "movie.sound=true. Repeatable.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", help="With --to: the directory to make [default: runs/send-...]."),
+    ] = None,
+    sdp: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="With --to: write a session description, by which others receive RTP."),
+    ] = None,
+    patience: Annotated[
+        float,
+        typer.Option(
+            metavar="S", min=0.1, help="With --to: how long a receiver may take no connection, or nothing of it."
+        ),
+    ] = PATIENCE_S,
     title: Annotated[str | None, typer.Option(help="What clients ask for [default: the file's name].")] = None,
     k: Annotated[int, typer.Option("-k", help="Video packets per control packet.")] = 5,
     estimate: Annotated[
@@ -69,10 +113,23 @@ def send(
     log: Log = None,
     as_json: AsJson = False,
 ) -> None:
-    """Serve a streaming file to any number of clients, each at the rate and the level that its network carries.
+    """Send a movie to one receiver (--to), or serve a streaming file to any number of clients.
 
-    Ctrl-C and SIGTERM end it with its result; the exit code is 130 after Ctrl-C and 0 after SIGTERM.
+    With --to, the movie goes there as it is, frame by frame at its times, by any transport of the lab; what was
+    offered, given up and sent is recorded, and framewire report SENDER_DIR RECEIVER_DIR joins it with what came.
+    Without, each client has the rate and the level that its network carries.
+
+    Ctrl-C and SIGTERM end it with its result; the exit code is 130 after Ctrl-C, and 143 after SIGTERM, but of a
+    server 0.
     """
+    if to is not None:
+        _refuse_given(context, "sends a movie to one receiver (--to)", OF_A_SERVER)
+        _send_movie(as_json, path, to, transport, duration, overrides, out, sdp, patience)
+        return
+    _refuse_given(context, "serves a streaming file; it is of a movie, for --to HOST:PORT", OF_A_MOVIE_SENT)
+    if transport in CARRIERS:
+        raise InputError(f"--transport {transport}: carries a movie to one receiver: --to HOST:PORT says where that is")
+    transport = transport or "vtp"
     _check_transport(transport)
     address = Address.parse(listen, control=control_port)
     key, interrupted = _key(key_file), False
@@ -106,17 +163,26 @@ def send(
 
 @clear_errors
 def receive(
+    context: typer.Context,
     server: Annotated[
-        str, typer.Argument(metavar="ADDRESS:PORT", help="Where the server is: an IP address or a name.")
+        str,
+        typer.Argument(
+            metavar="ADDRESS:PORT",
+            help="Without TITLE, where to listen: 127.0.0.1 for this machine alone. With TITLE, where the server is.",
+        ),
     ],
-    title: Annotated[str, typer.Argument(help="What to ask for: the name of the server's file without its ending.")],
+    title: Annotated[
+        str | None,
+        typer.Argument(help="What to ask a server for: the name of its file without its ending."),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
             "--out",
             "-o",
-            metavar="FILE",
-            help="Write whole frames here, as an elementary stream (.m4v, .h264, .h265), and audio beside them: FILE "
+            metavar="PATH",
+            help="Without TITLE, the directory to make [default: runs/receive-...]. With TITLE, "
+            "write whole frames here, as an elementary stream (.m4v, .h264, .h265), and audio beside them: the file "
             "with another ending. A command that makes a film of them is printed. Files that are there already are "
             "refused.",
         ),
@@ -128,22 +194,44 @@ def receive(
     ] = MAX_SIZE,
     control_port: ControlPort = None,
     transport: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help=f"The server's: {', '.join(CONTROLLERS)}. Only tfrc has reports of its own and must be "
+            help="Without TITLE, how the movie comes: udp [default], ts, tcp, rtp+tcp ... With TITLE, the server's: "
+            f"{', '.join(CONTROLLERS)} [default: vtp]. Of these, only tfrc has reports of its own and must be "
             "given on both sides; lost packets are asked for again wherever the server (vtp-hybrid) does that.",
-            autocompletion=one_of(lambda: CONTROLLERS),
+            autocompletion=one_of(lambda: [*CARRIERS, *CONTROLLERS]),
         ),
-    ] = "vtp",
+    ] = None,
+    codec: Annotated[
+        str | None,
+        typer.Option(help="Without TITLE: that of another program's stream, which does not say: m2v, h264, h265, m4v."),
+    ] = None,
+    wait: Annotated[
+        float, typer.Option(metavar="S", min=0.1, help="Without TITLE: how long the first bytes are waited for.")
+    ] = WAIT_S,
+    silence: Annotated[
+        float, typer.Option(metavar="S", min=0.1, help="Without TITLE: a stream that is silent for so long has ended.")
+    ] = SILENCE_S,
     key_file: KeyFile = None,
     log: Log = None,
     as_json: AsJson = False,
 ) -> None:
-    """Receive an adaptive stream, and say how many frames came from which level.
+    """Receive a movie, or from a server (TITLE) an adaptive stream.
+
+    Without TITLE it listens for one movie, from framewire send --to or another program, and records what comes; nothing
+    else is open but the port and the next one up. With TITLE it says how many frames came from which level.
 
     Exit code 0 is the end of the movie; 1 also a server that was stopped before, or --max-size: what came until then
     stays in FILE. Ctrl-C (130) and SIGTERM (143) end it with its result.
     """
+    if title is None:
+        _refuse_given(context, "receives a movie; it is of a stream with a TITLE", OF_A_CLIENT)
+        _receive_movie(as_json, server, transport, codec, out, wait, silence, max_size)
+        return
+    _refuse_given(context, "asks a server for a title; it is of a movie, without TITLE", OF_A_MOVIE_RECEIVED)
+    if transport in CARRIERS:
+        raise InputError(f"--transport {transport}: what is carried so has no title: leave {title!r} out")
+    transport = transport or "vtp"
     _check_transport(transport)
     address, key, interrupted = Address.parse(server, control=control_port), _key(key_file), False
     terminated = False
@@ -174,6 +262,97 @@ def receive(
     wrong = why_it_ended(viewed, server=server, title=title, keyed=key is not None, max_size=max_size)
     if wrong is not None:
         raise RunError(wrong)
+
+
+OF_A_SERVER = (
+    "listen",
+    "control_port",
+    "title",
+    "k",
+    "estimate",
+    "estimate_header",
+    "clients",
+    "sessions",
+    "key_file",
+    "log",
+)
+"""Parameters of ``send`` without ``--to``."""
+
+OF_A_MOVIE_SENT = ("duration", "overrides", "out", "sdp", "patience")
+"""Those with it."""
+
+OF_A_CLIENT = ("replace", "control_port", "key_file", "log")
+"""Parameters of ``receive`` with a title."""
+
+OF_A_MOVIE_RECEIVED = ("codec", "wait", "silence")
+"""Those without."""
+
+
+def _refuse_given(context: typer.Context, what: str, names: tuple[str, ...]) -> None:
+    """Raises InputError for an option that was given and does not belong to what the command does."""
+    for parameter in context.command.params:
+        source = context.get_parameter_source(str(parameter.name))
+        if parameter.name in names and source is not None and source.name == "COMMANDLINE":
+            raise InputError(f"{parameter.opts[0]}: this command {what}")
+
+
+def _send_movie(
+    as_json: bool,
+    path: Path,
+    to: str,
+    transport: str | None,
+    duration: str | None,
+    overrides: list[str] | None,
+    out: Path | None,
+    sdp: Path | None,
+    patience: float,
+) -> None:
+    from framewire.real import cli as of_movies  # it is slow to import, and a server does without
+
+    with terminable() as is_terminated:
+        end = of_movies.send(
+            as_json,
+            path,
+            to,
+            transport=transport or "udp",
+            duration=duration,
+            set=overrides,
+            out=out,
+            sdp=sdp,
+            patience_s=patience,
+        )
+        _exit_if(end.interrupted, terminated=is_terminated())
+
+
+def _receive_movie(
+    as_json: bool,
+    at: str,
+    transport: str | None,
+    codec: str | None,
+    out: Path | None,
+    wait: float,
+    silence: float,
+    max_size: str,
+) -> None:
+    from framewire.real import cli as of_movies
+
+    with terminable() as is_terminated:
+        end = of_movies.receive(
+            as_json,
+            at,
+            transport=transport or "udp",
+            codec=codec,
+            out=out,
+            wait_s=wait,
+            silence_s=silence,
+            max_size=max_size,
+        )
+        _exit_if(end.interrupted, terminated=is_terminated())
+
+
+def _exit_if(interrupted: bool, *, terminated: bool) -> None:
+    if interrupted:
+        raise typer.Exit(EXIT_TERMINATED if terminated else EXIT_INTERRUPTED)
 
 
 def _show(viewed: dict[str, Any], out: Path | None, *, by: str) -> None:

@@ -12,7 +12,7 @@ from framewire import (
     stats,
     unexplained_losses,
 )
-from framewire.report import endings
+from framewire.report import endings, facts
 from framewire.report.data import ReportRun, seconds
 from framewire.report.metrics import unseen_latency_ms
 
@@ -41,6 +41,13 @@ def caveats(run: ReportRun, problems: dict[str, str], unscored: str | None = Non
     if unlike_flows := application_congestion.note(run.scenario, run.info, stats.main_protocols(run.packets)):
         said.append(Markup("{}.").format(unlike_flows))
     said += later_origins(run)
+    if run.real and facts.clocks(run.info) == facts.NOT_ALIGNED:
+        said.append(
+            Markup(
+                "The clocks of the two machines are not aligned: latencies, and what is late, count from the fastest "
+                "packet as if it had taken no time."
+            )
+        )
     if unscored and run.policy == "live" and len(run.streams) > 1:
         said.append(Markup("Picture quality took no part in the verdict: {}.").format(unscored))
     notes = burst_losses.notes(run.scenario, run.frames)
@@ -68,6 +75,8 @@ def later_origins(run: ReportRun) -> list[Markup]:
 
 def of_chance(run: ReportRun) -> Markup:
     """What another seed would change."""
+    if run.real:
+        return Markup("One run over a network that is what it is at that time: a repeat meets another one.")
     hosts = hosts_draw(run)
     if not network_draws(run) and not run.simulated:
         return Markup(
@@ -93,7 +102,7 @@ def of_chance(run: ReportRun) -> Markup:
 
 def doubted(run: ReportRun, reasons: Markup) -> Markup:
     """What a doubt about flows means in the world that the run was in."""
-    if run.simulated:
+    if run.simulated or run.real:
         return Markup("<b>The result contradicts itself</b> ({}).").format(reasons)
     return Markup(
         "<b>The emulation was disturbed</b> by other work on the machine ({}). Times and losses of these flows may be "
@@ -115,14 +124,14 @@ def disturbances(run: ReportRun) -> dict[str, str]:
 def provisional(run: ReportRun) -> str | None:
     """Why nothing should be decided by this run, or None."""
     reasons = ["the run did not come to its end"] if run.partial else []
-    doubt = "its result contradicts itself" if run.simulated else "the emulation was disturbed"
+    doubt = "its result contradicts itself" if run.simulated or run.real else "the emulation was disturbed"
     reasons += [doubt] if disturbances(run) else []
     return " and ".join(reasons) or None
 
 
 def drawn_by_chance(run: ReportRun) -> bool:
     """Whether another seed may change the result."""
-    return network_draws(run) or hosts_draw(run) is not None
+    return not run.real and (network_draws(run) or hosts_draw(run) is not None)
 
 
 def network_draws(run: ReportRun) -> bool:

@@ -190,6 +190,11 @@ class ReportRun:
         return self.info.get("world") == "simulated"
 
     @property
+    def real(self) -> bool:
+        """It went from one machine to another, over a network of which nothing is known but what came."""
+        return self.info.get("world") == "real"
+
+    @property
     def offered(self) -> pl.DataFrame:
         """The ledger without the frames that the run ended before."""
         return self.frames.filter(stats.offered())
@@ -268,6 +273,8 @@ def load(directory: Path, *, drawn: bool = True) -> ReportRun:
     except ValueError as error:
         scenario = {}
         notes.append(f"scenario.toml cannot be read: {error}")
+    if results.meta.get("world") == "real":  # that of the scenario took no part
+        scenario["network"] = {"kind": "real"}
     flows = flows_of(results.meta, frames)
     applications = any(flow.transport == EXTERNAL for flow in flows)
     nothing = pl.DataFrame()

@@ -18,7 +18,7 @@ __all__ = ["facts"]
 
 def facts(run: ReportRun) -> list[tuple[str, str]]:
     """What was run, as names and texts."""
-    facts_found = [*movie(run), ("network", network(run))]
+    facts_found = [*movie(run), *(between_machines(run) if run.real else [("network", network(run))])]
     if run.interference:
         facts_found.append(("interference", ", ".join(f"{a:g} to {b:g} s" for a, b in run.interference)))
     again = f", fills {run.high_mark_s:g} s again in a pause" if run.policy == "stall" and run.high_mark_s else ""
@@ -27,11 +27,45 @@ def facts(run: ReportRun) -> list[tuple[str, str]]:
     facts_found.append(("flows", f"{len(run.flows)}{layout}"))
     facts_found += [("cross traffic", cross_traffic(run, flow)) for flow in run.flows if flow.is_bulk]
     if run.info.get("world"):
-        facts_found.append(("world", "simulated, in virtual time" if run.simulated else str(run.info["world"])))
+        facts_found.append(("world", WORLDS.get(str(run.info["world"]), str(run.info["world"]))))
     if run.info.get("origin_utc"):
         facts_found.append(("run", str(run.info["origin_utc"])))
     facts_found.append(("status", f"{run.status} ({run.ended_by})" if run.ended_by else run.status))
     return [(name, text) for name, text in facts_found if text]
+
+
+WORLDS = {"simulated": "simulated, in virtual time", "real": "real: two ends, joined"}
+"""What is said of some worlds beside their names."""
+
+
+def between_machines(run: ReportRun) -> list[tuple[str, str]]:
+    """Where a stream of the real world went, and how its two clocks were brought together."""
+    return [
+        ("network", f"what lies between, to {run.info['peer']}" if run.info.get("peer") else ""),
+        ("clocks", clocks(run.info)),
+    ]
+
+
+def clocks(info: Mapping[str, Any]) -> str:
+    """How the two clocks were brought together, in a line, with the error of that.
+
+    >>> clocks({"clocks": {"aligned_by": "exchange", "questions": 16, "error_s": 25e-6, "drift_s": -2e-6}})
+    'aligned by 16 exchanges to within 0.025 ms; they moved apart by 0.002 ms meanwhile, which is taken out'
+    >>> clocks({"clocks": {"aligned_by": "fastest packet", "questions": 0, "error_s": None, "drift_s": None}})
+    'not aligned: delays count from that of the fastest packet'
+    """
+    of = info.get("clocks")
+    of = of if isinstance(of, dict) else {}
+    error_s, drift_s = of.get("error_s"), of.get("drift_s")
+    if of.get("aligned_by") == "exchange" and isinstance(error_s, float):
+        moved = ""
+        if isinstance(drift_s, float):
+            moved = f"; they moved apart by {abs(drift_s) * 1e3:.3f} ms meanwhile, which is taken out"
+        return f"aligned by {of.get('questions')} exchanges to within {error_s * 1e3:.3f} ms{moved}"
+    return NOT_ALIGNED
+
+
+NOT_ALIGNED = "not aligned: delays count from that of the fastest packet"
 
 
 def movie(run: ReportRun) -> list[tuple[str, str]]:

@@ -54,7 +54,7 @@ def render(
         step("comparing what was shown with what was sent")
     with beside(lambda progress: seen(run, progress) if pictures else unseen()) as compared:
         sections = figures.of_tables(run)
-        accuracy = None if run.simulated else figures.accuracy(run)
+        accuracy = None if run.simulated or run.real else figures.accuracy(run)
         page, script = template(), plotly.packed()
         measured, strip = compared()
     step("drawing")

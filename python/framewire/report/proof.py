@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 from markupsafe import Markup
 
+from framewire.report import facts
 from framewire.report.comparison import NOT_MEASURED
 from framewire.report.data import Flow, ReportRun
 
@@ -59,6 +60,8 @@ def proof(run: ReportRun) -> Proof:
     """What the run says about its own emulation."""
     if run.simulated:
         return Proof(of_virtual_time(run), [], [])
+    if run.real:
+        return Proof(of_two_machines(run), [], [])
     found = [(flow.name, accuracy_figures(run, flow)) for flow in run.flows if run.accuracy(flow)]
     entries = [entry for _, entry in found]
     keys = ordered_keys(entries)
@@ -90,6 +93,20 @@ def of_virtual_time(run: ReportRun) -> list[Markup]:
         Markup("The hosts are models too, of Linux' sockets and TCP. How far they are from this kernel and from "
                "others' results is written in <code>docs/validation.md</code>; <code>framewire run</code> without "
                "<code>--world simulated</code> puts the same scenario through this kernel's own."),
+    ]  # fmt: skip
+    doubts = [Markup("<b>{}</b>: {}.").format(flow.name, doubt) for flow in run.flows if (doubt := run.disturbed(flow))]
+    return said + doubts
+
+
+def of_two_machines(run: ReportRun) -> list[Markup]:
+    """What there is to believe and to doubt of a stream between two machines."""
+    said = [
+        Markup("The stream went over a real network, of which nothing is known but what left the sender and what "
+               "came. Each end recorded that by itself; here both are joined, packet by packet by their numbers, or by "
+               "their place in a byte stream."),
+        Markup("All times are on the sender's clock; the receiver's was {}.").format(facts.clocks(run.info)),
+        Markup("A datagram that did not come may have been lost anywhere behind the sender's socket, also in the "
+               "socket of a receiver that was too slow."),
     ]  # fmt: skip
     doubts = [Markup("<b>{}</b>: {}.").format(flow.name, doubt) for flow in run.flows if (doubt := run.disturbed(flow))]
     return said + doubts

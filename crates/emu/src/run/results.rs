@@ -7,7 +7,7 @@ use framewire_session::FlowSetup;
 use framewire_session::lifecycle::FlowOutcome;
 use framewire_units::Timestamp;
 use framewire_world::{Content, Event, RunDescription, contradiction, failures, flow_log, utc, write_documents};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::description::{FlowProof, accuracy};
 use super::plan::Plan;
@@ -88,6 +88,7 @@ pub fn write(
         origin_utc: utc(outcome.clock.to_unix(Timestamp::ZERO)).into(),
         accuracy: accuracy(groups, setups, &outcome.lanes, &proofs),
         kernel: outcome.kernel.clone(),
+        beside: Map::new(),
     };
     write_documents(&plan.directory, &description)?;
     let directory = plan.directory.to_string_lossy();

@@ -1,0 +1,54 @@
+//! What both ends' directories have in common.
+
+use std::fs::{self, File};
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+use framewire_recording::WriteError;
+use framewire_recording::record::FlowStatus;
+use framewire_session::lifecycle::{MovieSink, ReceivedMovie};
+use serde_json::{Value, json};
+
+use crate::error::RealError;
+
+/// The directory of what is received, within a run.
+pub(crate) fn received(directory: &Path) -> Result<PathBuf, RealError> {
+    let received = directory.join("received");
+    fs::create_dir_all(&received).map_err(|error| WriteError::new(received.clone(), &error))?;
+    Ok(received)
+}
+
+/// A file of what is received.
+pub(crate) fn create(file: &Path) -> Result<ReceivedMovie, RealError> {
+    let created = File::create(file).map_err(|error| WriteError::new(file.to_owned(), &error))?;
+    Ok(ReceivedMovie::new(MovieSink::Writer(Box::new(BufWriter::new(created)))))
+}
+
+/// `complete` or `partial`, and the reason of a stream that broke.
+pub(crate) fn status(status: &FlowStatus) -> (&'static str, Option<&str>) {
+    match status {
+        FlowStatus::Complete => ("complete", None),
+        FlowStatus::Partial => ("partial", None),
+        FlowStatus::Failed(reason) => ("partial", Some(reason)),
+    }
+}
+
+/// The kernel that an end ran on.
+pub(crate) fn kernel() -> Value {
+    const SETTINGS: [&str; 5] = [
+        "net/core/wmem_max",
+        "net/core/rmem_max",
+        "net/ipv4/tcp_wmem",
+        "net/ipv4/tcp_rmem",
+        "net/ipv4/tcp_congestion_control",
+    ];
+    let settings = SETTINGS.iter().filter_map(|name| Some((name.replace('/', "."), json!(setting(name)?))));
+    json!({
+        "release": setting("kernel/osrelease"),
+        "settings": settings.collect::<serde_json::Map<_, _>>(),
+    })
+}
+
+fn setting(name: &str) -> Option<String> {
+    Some(fs::read_to_string(format!("/proc/sys/{name}")).ok()?.trim().to_owned())
+}

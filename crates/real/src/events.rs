@@ -1,0 +1,64 @@
+//! What an end says while it goes on.
+
+use std::net::SocketAddr;
+
+use framewire_units::Timestamp;
+use serde_json::{Value, json};
+
+/// What is said.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// A receiver waits there.
+    Listening(SocketAddr),
+    /// The sender asks whether its peer is one of framewire's.
+    Asking(SocketAddr),
+    /// It is, and the clocks are known to so many seconds.
+    Aligned(f64),
+    /// Nobody answers: the peer may be any other program.
+    NotAligned,
+    /// A stream has begun; of a receiver, what is announced of it.
+    Started(String),
+    /// Where it is.
+    Progress {
+        /// Since the first frame was due, or the first bytes came.
+        at: Timestamp,
+        /// Frames given to the transport; `None` at the receiver.
+        offered: Option<u32>,
+        /// Frames of the movie; `None` at the receiver, which does not know it.
+        frames: Option<u32>,
+        /// Frames given up at the sender, or that came with something missing.
+        dropped: u32,
+        /// Frames that came whole; `None` at the sender.
+        whole: Option<u32>,
+        /// Bytes that came; at the sender, of the frames given to the transport.
+        bytes: u64,
+    },
+    /// All is sent, and leaves the host.
+    Draining,
+}
+
+/// Who is told.
+pub type Listener<'a> = dyn FnMut(&Event) + Send + 'a;
+
+impl Event {
+    /// As JSON, with the kind in `event`.
+    pub fn to_json(&self) -> Value {
+        match self {
+            Self::Listening(address) => json!({ "event": "listening", "address": address.to_string() }),
+            Self::Asking(address) => json!({ "event": "asking", "address": address.to_string() }),
+            Self::Aligned(error_s) => json!({ "event": "aligned", "error_s": error_s }),
+            Self::NotAligned => json!({ "event": "not aligned" }),
+            Self::Started(stream) => json!({ "event": "started", "stream": stream }),
+            Self::Draining => json!({ "event": "draining" }),
+            Self::Progress { at, offered, frames, dropped, whole, bytes } => json!({
+                "event": "progress",
+                "elapsed_s": at.as_secs_f64(),
+                "offered": offered,
+                "frames": frames,
+                "dropped": dropped,
+                "whole": whole,
+                "bytes": bytes,
+            }),
+        }
+    }
+}

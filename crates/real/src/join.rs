@@ -1,0 +1,237 @@
+//! One run of what two ends recorded.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use framewire_recording::record::{FlowLog, FlowStatus};
+use framewire_recording::summary::Summary;
+use framewire_recording::{SentRecords, WriteError, network_packets, read_received, transits, write_run};
+use framewire_scenario::Scenario;
+use framewire_session::lifecycle::FlowOutcome;
+use framewire_session::{FlowRecording, FlowSetup};
+use framewire_world::{
+    Content, FlowPackets, RunDescription, contradiction, flow_log, load_sound, received_file, received_sound,
+    write_documents,
+};
+use serde_json::{Map, Value, json};
+
+use crate::clocks::{Alignment, Sample};
+use crate::error::RealError;
+
+/// What became of the two directories.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Joined {
+    /// `complete` or `partial`.
+    pub status: &'static str,
+    /// Why the stream broke, if it did.
+    pub failure: Option<String>,
+    /// How exactly the clocks are known to be aligned, in seconds; `None`: they are not.
+    pub clock_error_s: Option<f64>,
+    /// What the flow came to.
+    pub summary: Summary,
+}
+
+/// Makes a run of a sender's and a receiver's directory, in `out`, which exists: all times are the sender's.
+///
+/// # Errors
+/// When one is not what it should be, they are of different streams, the movie is not where it was, or a file cannot be
+/// written.
+pub fn join(sender: &Path, receiver: &Path, out: &Path) -> Result<Joined, RealError> {
+    let (sent, received) = (Side::read(sender, "sender")?, Side::read(receiver, "receiver")?);
+    check_session(&sent, &received)?;
+    let scenario = sent.scenario()?;
+    let content = sent.content()?;
+    let setup = sent.setup(&scenario, &content, out)?;
+    let SentRecords { log: mut records, renumbered } = SentRecords::read(sender)?;
+    let alignment = align(&sent, &received, &records)?;
+    read_received(receiver, &mut records, |at| alignment.map_or(at, |alignment| alignment.to_sender(at)))?;
+    records.packets = network_packets(&records);
+    let mut flow = outcome(&sent, &received);
+    flow.sent.renumbered = renumbered;
+    let named = flow_log(&setup, &mut flow.clone(), FlowPackets::new(0, false, None));
+    let log =
+        FlowLog { flow: named.flow, transport: named.transport, status: named.status, frames: named.frames, ..records };
+    let summary = write_run(out, std::slice::from_ref(&log), scenario.playout)?.remove(0);
+    keep_received(&setup, &received, out)?;
+    let accuracy = json!({ "disturbed": contradiction(&summary, &flow) });
+    let description = RunDescription {
+        world: "real",
+        scenario: &scenario,
+        content: &content,
+        setups: std::slice::from_ref(&setup),
+        flows: std::slice::from_ref(&flow),
+        ended_by: [&sent, &received].into_iter().find_map(Side::ended_by),
+        origin_utc: sent.document["origin_utc"].clone(),
+        kernel: sent.document["kernel"].clone(),
+        accuracy: Map::from_iter([(setup.name().to_owned(), accuracy)]),
+        beside: beside(&sent, &received, alignment),
+    };
+    write_documents(out, &description)?;
+    let failure = if let FlowStatus::Failed(reason) = &flow.status { Some(reason.clone()) } else { None };
+    let error = alignment.and_then(|alignment| alignment.error);
+    let clock_error_s = error.map(|nanos| nanos as f64 / 1e9);
+    Ok(Joined { status: description.status(), failure, clock_error_s, summary })
+}
+
+/// The directory of one end.
+struct Side {
+    directory: PathBuf,
+    document: Value,
+}
+
+impl Side {
+    fn read(directory: &Path, side: &str) -> Result<Self, RealError> {
+        let input = |reason: String| RealError::Input(format!("{}: {reason}", directory.display()));
+        let text = fs::read_to_string(directory.join("run.json"));
+        let text = text.map_err(|error| input(format!("run.json cannot be read: {error}")))?;
+        let document: Value = serde_json::from_str(&text).map_err(|error| input(format!("run.json: {error}")))?;
+        match document["side"].as_str() {
+            Some(of) if of == side => Ok(Self { directory: directory.to_owned(), document }),
+            Some(other) => Err(input(format!("it is a {other}'s directory, and a {side}'s is needed"))),
+            None => Err(input(format!("it is no {side}'s directory: framewire send and framewire receive write them"))),
+        }
+    }
+
+    fn error(&self, reason: impl std::fmt::Display) -> RealError {
+        RealError::Input(format!("{}: {reason}", self.directory.display()))
+    }
+
+    fn text(&self, key: &str) -> Option<&str> {
+        self.document[key].as_str()
+    }
+
+    fn number(&self, key: &str) -> u64 {
+        self.document["flows"][0][key].as_u64().unwrap_or(0)
+    }
+
+    fn ended_by(&self) -> Option<&'static str> {
+        let known = ["interrupted", "silence", "size limit"];
+        // A stream that just stops has no other end.
+        let counts = |one: &&str| self.text("ended_by") == Some(one) && self.text("status") != Some("complete");
+        known.into_iter().find(counts)
+    }
+
+    fn scenario(&self) -> Result<Scenario, RealError> {
+        let text = fs::read_to_string(self.directory.join("scenario.toml"));
+        let text = text.map_err(|error| self.error(format!("scenario.toml cannot be read: {error}")))?;
+        Scenario::parse(&text, &[]).map_err(|error| self.error(format!("scenario.toml: {error}")))
+    }
+
+    /// The movie that was sent, from where it was.
+    fn content(&self) -> Result<Content, RealError> {
+        let movie = &self.document["movie"];
+        let path = Path::new(movie["path"].as_str().ok_or_else(|| self.error("run.json names no movie"))?);
+        let content = Content::load(Some(path), None)
+            .map_err(|error| self.error(format!("the movie that was sent cannot be read any more: {error}")))?;
+        let (_, found) = content.movie().expect("invariant: it was loaded with one");
+        let same = [found.size(), found.index.frames.len() as u64].map(Some);
+        if same != [movie["bytes"].as_u64(), movie["frames"].as_u64()] {
+            return Err(self.error(format!("{} is not the movie that was sent any more", path.display())));
+        }
+        let sound = &self.document["sound"];
+        Ok(match (sound["path"].as_str(), sound["start_ns"].as_i64()) {
+            (Some(file), Some(start)) => {
+                let loaded = load_sound(Path::new(file), start).map_err(|error| self.error(error))?;
+                content.with_sound(file, loaded)
+            }
+            _ => content,
+        })
+    }
+
+    fn setup(&self, scenario: &Scenario, content: &Content, out: &Path) -> Result<FlowSetup, RealError> {
+        let flow = scenario.flows.first().ok_or_else(|| self.error("scenario.toml has no flow"))?;
+        let plan = content.sending_plan().expect("invariant: it was loaded with a movie");
+        let ssrc = self.document["ssrc"].as_u64().and_then(|ssrc| u32::try_from(ssrc).ok()).unwrap_or(0);
+        let setup = FlowSetup::of_movie(flow, plan, ssrc)?;
+        Ok(setup.recorded(FlowRecording::in_directory(Some(out.into()))))
+    }
+
+    /// Of the exchange of clocks.
+    fn samples(&self) -> Vec<Sample> {
+        let times = |one: &Value| -> Option<[i64; 4]> {
+            let times: Option<Vec<i64>> = one.as_array()?.iter().map(Value::as_i64).collect();
+            times?.try_into().ok()
+        };
+        let rows = self.document["exchange"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let sample = |[asked, came, answered, arrived]: [i64; 4]| Sample { asked, came, answered, arrived };
+        rows.iter().filter_map(times).map(sample).collect()
+    }
+}
+
+/// Both ends know one stream by the number that its sender drew. A receiver to which nothing was announced does not know it.
+fn check_session(sent: &Side, received: &Side) -> Result<(), RealError> {
+    match (sent.text("session"), received.text("session")) {
+        (Some(one), Some(other)) if one != other => Err(received
+            .error(format!("it is of another stream than {}: {other}, and not {one}", sent.directory.display()))),
+        _ => Ok(()),
+    }
+}
+
+/// By the exchange of clocks, where the receiver took part in it; else by the fastest packet.
+fn align(sent: &Side, received: &Side, records: &FlowLog) -> Result<Option<Alignment>, RealError> {
+    if received.text("session").is_some()
+        && let Some(alignment) = Alignment::of(&sent.samples())
+    {
+        return Ok(Some(alignment));
+    }
+    let mut unaligned = records.clone();
+    read_received(&received.directory, &mut unaligned, |at| at)?;
+    Ok(Alignment::of_fastest(transits(&unaligned)))
+}
+
+/// How the stream ended, and what the receiver counted.
+fn outcome(sent: &Side, received: &Side) -> FlowOutcome {
+    let failure = [sent, received].into_iter().find_map(|side| side.document["flows"][0]["failure"].as_str());
+    let is_complete = [sent, received].into_iter().all(|side| side.text("status") == Some("complete"));
+    let status = match (failure, is_complete) {
+        (Some(reason), _) => FlowStatus::Failed(reason.to_owned()),
+        (None, true) => FlowStatus::Complete,
+        (None, false) => FlowStatus::Partial,
+    };
+    let mut outcome = FlowOutcome::of_status(status);
+    let count = |key| u32::try_from(received.number(key)).unwrap_or(u32::MAX);
+    outcome.received.complete_frames = count("received_frames");
+    outcome.received.complete_sound = count("received_sound");
+    outcome.received.rejected = received.number("rejected");
+    let rejections = received.document["flows"][0]["rejections"].as_array().into_iter().flatten();
+    outcome.received.rejections = rejections.filter_map(Value::as_str).map(str::to_owned).collect();
+    outcome.kept_bytes = received.number("received_bytes");
+    outcome
+}
+
+/// The movie as received, and its sound, under the names that they have in a run.
+fn keep_received(setup: &FlowSetup, received: &Side, out: &Path) -> Result<(), RealError> {
+    let directory = crate::directory::received(out)?;
+    for name in [Some(received_file(setup)), received_sound(setup)].into_iter().flatten() {
+        let suffix = Path::new(&name).extension().unwrap_or_default();
+        let (from, to) = (received.directory.join("received/movie").with_extension(suffix), directory.join(&name));
+        // The same file under another name, where the file system allows it.
+        let linked = fs::hard_link(&from, &to).or_else(|_| fs::copy(&from, &to).map(drop));
+        linked.map_err(|error| WriteError::new(to, &error))?;
+    }
+    Ok(())
+}
+
+/// What only this world has to say.
+fn beside(sent: &Side, received: &Side, alignment: Option<Alignment>) -> Map<String, Value> {
+    let method = match alignment {
+        Some(Alignment { error: Some(_), .. }) => Some("exchange"),
+        Some(Alignment { error: None, .. }) => Some("fastest packet"),
+        None => None,
+    };
+    let nanos = |value: f64| value / 1e9;
+    let Value::Object(fields) = json!({
+        "session": sent.document["session"],
+        "peer": sent.document["peer"],
+        "receiver_kernel": received.document["kernel"],
+        "clocks": {
+            "aligned_by": method,
+            "questions": sent.samples().len(),
+            "error_s": alignment.and_then(|alignment| alignment.error).map(|error| nanos(error as f64)),
+            "drift_s": alignment.and_then(|alignment| alignment.drift()).map(|drift| nanos(drift as f64)),
+        },
+    }) else {
+        unreachable!("invariant: it was written as an object")
+    };
+    fields
+}

@@ -1,0 +1,376 @@
+//! The receiver's end.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use framewire_endpoint::RunClock;
+use framewire_media::access_unit::Codec;
+use framewire_recording::record::{FlowLog, FlowStatus};
+use framewire_recording::write_received;
+use framewire_session::lifecycle::{FlowOutcome, MovieReceiving, ReceivingSocket, ReceivingStep, Taken};
+use framewire_session::{Announcement, FlowRecording};
+use framewire_sockets::{Interest, OpenError, Watch, wait, wait_watching};
+use framewire_transport::TransportKind;
+use framewire_transport::socket::SocketError;
+use framewire_units::{DataSize, Duration, Timestamp};
+use framewire_world::{utc, write_description};
+use serde_json::json;
+
+use crate::error::RealError;
+use crate::events::{Event, Listener};
+use crate::exchange::{Answers, Asked, above};
+use crate::socket::ReceiverSocket;
+use crate::{BETWEEN_REPORTS, TICK, directory};
+
+/// When the sender has said that the stream has ended, what has been silent for so long is over: a datagram that is under
+/// way any longer is lost.
+const SETTLED: Duration = Duration::from_millis(300);
+
+/// How long the sender is waited for to say that a stream has ended whose connection has.
+const LINGERING: Duration = Duration::from_secs(2);
+
+/// How long what comes may go before what is said of it: a question that was lost is asked again sooner.
+const UNANNOUNCED: Duration = Duration::from_secs(1);
+
+/// What a receiver is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReceiveOptions {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// How the stream is carried.
+    pub transport: TransportKind,
+    /// The codec of a stream that is not announced; `None`: only what is announced is received.
+    pub codec: Option<Codec>,
+    /// How long the first bytes are waited for.
+    pub patience: Duration,
+    /// A stream that is silent for so long has ended.
+    pub silence: Duration,
+    /// The most that is taken: whoever sends decides how much comes.
+    pub most: DataSize,
+    /// The directory of this end, which exists.
+    pub directory: PathBuf,
+}
+
+/// How the receiver's end came out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Received {
+    /// `complete` or `partial`.
+    pub status: &'static str,
+    /// `interrupted`, `silence` or `size limit`; `None` when the stream ended by itself.
+    pub ended_by: Option<&'static str>,
+    /// Why the stream broke, if it did.
+    pub failure: Option<String>,
+    /// Frames that came whole, and those of which something was missing.
+    pub frames: (u32, u32),
+    /// Bytes of the stream that came.
+    pub bytes: u64,
+    /// The movie as received.
+    pub movie: PathBuf,
+    /// What was received.
+    pub announcement: Announcement,
+    /// Datagrams and connections of others, which were refused.
+    pub of_others: u64,
+}
+
+/// Receives one stream, and fills the directory with what was recorded of it.
+///
+/// # Errors
+/// When the ports are taken, nothing comes, it is not known what comes, or a file cannot be written.
+pub fn receive(
+    options: &ReceiveOptions,
+    is_stopped: &dyn Fn() -> bool,
+    listener: &mut Listener<'_>,
+) -> Result<Received, RealError> {
+    let clock = RunClock::start();
+    let (socket, answers, address) = listen(options, clock)?;
+    listener(&Event::Listening(address));
+    let mut end = End { options, clock, socket, answers, session: None };
+    let announcement = end.wait_for_stream(is_stopped)?;
+    listener(&Event::Started(announcement.to_string()));
+    end.receive(&announcement, is_stopped, listener)
+}
+
+/// The sockets of the stream and of the exchange above it.
+fn listen(options: &ReceiveOptions, clock: RunClock) -> Result<(ReceiverSocket, Answers, SocketAddr), RealError> {
+    let socket = ReceiverSocket::listen(options.address, options.transport.is_stream(), clock)?;
+    let address = socket.local_address()?.unwrap_or(options.address);
+    let beside = above(address)
+        .ok_or_else(|| RealError::Input(format!("{address}: the port above it is needed, too: state a lower one")))?;
+    let answers = Answers::listen(beside, clock).map_err(|error| match error {
+        OpenError::PortInUse(_) => RealError::Failed(format!("{error}; it is for the exchange of clocks and for RTCP")),
+        other => other.into(),
+    })?;
+    Ok((socket, answers, address))
+}
+
+/// One end at work.
+struct End<'a> {
+    options: &'a ReceiveOptions,
+    clock: RunClock,
+    socket: ReceiverSocket,
+    answers: Answers,
+    /// Of the stream that was announced.
+    session: Option<u64>,
+}
+
+impl End<'_> {
+    /// Waits until it is known what comes, and something has been announced or come.
+    fn wait_for_stream(&mut self, is_stopped: &dyn Fn() -> bool) -> Result<Announcement, RealError> {
+        let mut came_at: Option<Timestamp> = None;
+        loop {
+            if let Some(announced) = self.take_announcement()? {
+                return Ok(announced);
+            }
+            let now = self.clock.now();
+            if is_stopped() {
+                return Err(RealError::Stopped);
+            }
+            if wait(&self.socket.descriptor(), Interest::Read, Duration::ZERO)? {
+                if let Some(codec) = self.options.codec {
+                    return self.stated(codec);
+                }
+                if now.saturating_since(*came_at.get_or_insert(now)) >= UNANNOUNCED {
+                    return Err(RealError::Input(format!(
+                        "{}: what comes is not announced, as its sender is another program or its UDP packets to the port \
+                         above do not come: state --codec",
+                        self.options.address
+                    )));
+                }
+                std::thread::sleep(TICK);
+            }
+            if now.saturating_since(Timestamp::ZERO) >= self.options.patience {
+                let seconds = self.options.patience.as_secs_f64();
+                return Err(RealError::Failed(format!("{}: nothing came in {seconds} s", self.options.address)));
+            }
+            let read = Watch { read: true, write: false };
+            wait_watching(&[(self.answers.descriptor(), read), (self.socket.descriptor(), read)], TICK)?;
+        }
+    }
+
+    /// What a user says of a stream that is not announced.
+    fn stated(&self, codec: Codec) -> Result<Announcement, RealError> {
+        let transport = self.options.transport;
+        let stated = Announcement { transport, codec, mpeg2: true, ssrc: None, sound: None, frame_rate: None };
+        stated.check()?;
+        Ok(stated)
+    }
+
+    fn take_announcement(&mut self) -> Result<Option<Announcement>, RealError> {
+        while let Some(Asked { session, text, from, has_ended }) = self.answers.answer()? {
+            // An earlier stream's end that came late.
+            if has_ended {
+                continue;
+            }
+            // What cannot be received is of another version, or of nobody who means it.
+            let Ok(announced) = Announcement::parse(&text) else { continue };
+            if announced.transport.is_stream() != self.options.transport.is_stream() {
+                return Err(RealError::Input(format!(
+                    "{}: {from} sends by {}, and {} is listened for: both need the same --transport",
+                    self.options.address, announced.transport, self.options.transport
+                )));
+            }
+            self.answers.settle_on(session);
+            self.socket.expect(from.ip());
+            self.session = Some(session);
+            return Ok(Some(announced));
+        }
+        Ok(None)
+    }
+
+    fn receive(
+        mut self,
+        announcement: &Announcement,
+        is_stopped: &dyn Fn() -> bool,
+        listener: &mut Listener<'_>,
+    ) -> Result<Received, RealError> {
+        let recording = FlowRecording::in_directory(Some(self.options.directory.as_path().into())).in_real_time();
+        let directory = directory::received(&self.options.directory)?;
+        let movie = directory.join(format!("movie.{}", announcement.codec.file_suffix()));
+        let mut receiving = MovieReceiving::new(announcement.receiver(&recording)?, directory::create(&movie)?);
+        if let Some(sound) = announcement.sound {
+            let file = directory.join(format!("movie.{}", sound.codec.name()));
+            receiving = receiving.with_sound(directory::create(&file)?);
+        }
+        let ending = self.drive(&mut receiving, is_stopped, listener)?;
+        let frames = receiving.frames();
+        let outcome = receiving.into_received(ending.status());
+        self.write(&outcome, announcement, &ending)?;
+        let (status, failure) = directory::status(&outcome.status);
+        Ok(Received {
+            status,
+            ended_by: ending.ended_by,
+            failure: failure.map(str::to_owned),
+            frames,
+            bytes: self.socket.came,
+            movie,
+            announcement: *announcement,
+            of_others: self.socket.of_others,
+        })
+    }
+
+    /// Receives to the end of the stream.
+    fn drive(
+        &mut self,
+        receiving: &mut MovieReceiving,
+        is_stopped: &dyn Fn() -> bool,
+        listener: &mut Listener<'_>,
+    ) -> Result<Ending, RealError> {
+        let mut ending = Ending { is_announced: self.session.is_some(), ..Ending::default() };
+        let begun = self.clock.now();
+        let mut reported = begun;
+        loop {
+            let now = self.clock.now();
+            ending.said |= self.take_end()?;
+            ending.ended_by = ending.ended_by.or(self.early_end(now, begun, is_stopped));
+            let step = match ending.ended_by {
+                // Whoever goes on sending does not keep it from its end.
+                Some(_) => receiving.poll(now, true, &mut Nothing),
+                None => receiving.poll(now, ending.said && self.is_settled(now), &mut self.socket),
+            };
+            if step == ReceivingStep::Ended || now.saturating_since(reported) >= BETWEEN_REPORTS {
+                reported = now;
+                self.report(receiving, listener);
+            }
+            match step {
+                ReceivingStep::Again => {}
+                ReceivingStep::Ended => break,
+                // What a receiver asks for is not carried here yet.
+                ReceivingStep::Wait { readable, timeout, .. } => self.wait(readable, timeout, now)?,
+            }
+        }
+        if ending.is_announced && ending.ended_by.is_none() {
+            ending.said |= self.linger(is_stopped)?;
+        }
+        Ok(ending)
+    }
+
+    /// What ends it before the stream has.
+    fn early_end(&self, now: Timestamp, begun: Timestamp, is_stopped: &dyn Fn() -> bool) -> Option<&'static str> {
+        let heard = self.socket.last.map_or(begun, |last| last.max(begun));
+        if is_stopped() {
+            return Some("interrupted");
+        }
+        if self.socket.came >= self.options.most.as_bytes() {
+            return Some("size limit");
+        }
+        (now.saturating_since(heard) >= self.options.silence).then_some("silence")
+    }
+
+    fn is_settled(&self, now: Timestamp) -> bool {
+        self.socket.last.is_none_or(|last| now.saturating_since(last) >= SETTLED)
+    }
+
+    /// Answers questions; whether one said that the stream has ended.
+    fn take_end(&mut self) -> Result<bool, RealError> {
+        let mut has_ended = false;
+        while let Some(asked) = self.answers.answer()? {
+            has_ended |= asked.has_ended && Some(asked.session) == self.session;
+        }
+        Ok(has_ended)
+    }
+
+    /// The connection has ended. The sender says so, too, and compares the clocks once more.
+    fn linger(&mut self, is_stopped: &dyn Fn() -> bool) -> Result<bool, RealError> {
+        let until = self.clock.now() + LINGERING;
+        let (mut has_ended, mut quiet_until) = (false, until);
+        while self.clock.now() < until.min(quiet_until) && !is_stopped() {
+            if self.take_end()? {
+                has_ended = true;
+                quiet_until = self.clock.now() + SETTLED;
+            }
+            wait_watching(&[(self.answers.descriptor(), Watch { read: true, write: false })], TICK)?;
+        }
+        Ok(has_ended)
+    }
+
+    fn wait(&self, readable: bool, timeout: Option<Timestamp>, now: Timestamp) -> Result<(), RealError> {
+        let read = Watch { read: true, write: false };
+        let mut watched = vec![(self.answers.descriptor(), read)];
+        if readable {
+            watched.push((self.socket.descriptor(), read));
+        }
+        let left = timeout.map_or(TICK, |at| at.saturating_since(now).min(TICK));
+        Ok(wait_watching(&watched, left)?)
+    }
+
+    fn report(&self, receiving: &MovieReceiving, listener: &mut Listener<'_>) {
+        let (whole, dropped) = receiving.frames();
+        let (whole, bytes) = (Some(whole), self.socket.came);
+        listener(&Event::Progress { at: self.clock.now(), offered: None, frames: None, dropped, whole, bytes });
+    }
+
+    fn write(&self, outcome: &FlowOutcome, announcement: &Announcement, ending: &Ending) -> Result<(), RealError> {
+        let received = &outcome.received;
+        let log = FlowLog {
+            datagrams_received: received.datagrams.clone(),
+            stream_reads: received.reads.clone(),
+            discarded: received.discarded.clone(),
+            ..FlowLog::default()
+        };
+        write_received(&self.options.directory, &log)?;
+        let (status, failure) = directory::status(&outcome.status);
+        let document = json!({
+            "format": framewire_recording::tables::FORMAT_VERSION,
+            "program": "framewire",
+            "version": env!("CARGO_PKG_VERSION"),
+            "world": "real",
+            "side": "receiver",
+            "status": status,
+            "ended_by": ending.ended_by,
+            "origin_utc": utc(self.clock.to_unix(Timestamp::ZERO)),
+            "kernel": directory::kernel(),
+            "peer": self.socket.sender().map(|sender| sender.to_string()),
+            "session": self.session.map(|session| format!("{session:016x}")),
+            "announcement": announcement.to_string(),
+            "bytes": self.socket.came,
+            "of_others": self.socket.of_others,
+            "flows": [{
+                "name": announcement.transport.name(),
+                "transport": announcement.transport.name(),
+                "failure": failure,
+                "received_frames": received.complete_frames,
+                "received_sound": received.complete_sound,
+                "incomplete_frames": received.incomplete_frames,
+                "received_bytes": outcome.kept_bytes,
+                "rejected": received.rejected,
+                "rejections": received.rejections,
+            }],
+        });
+        Ok(write_description(&self.options.directory, &document)?)
+    }
+}
+
+/// How a stream ended.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ending {
+    /// What ended it before the stream had.
+    ended_by: Option<&'static str>,
+    /// The sender had announced it, and so says when it has ended.
+    is_announced: bool,
+    /// The sender has said so.
+    said: bool,
+}
+
+impl Ending {
+    /// The datagrams of other programs just stop, which is all that there is of their end.
+    fn status(&self) -> FlowStatus {
+        match self.ended_by {
+            None => FlowStatus::Complete,
+            Some("silence") if self.said || !self.is_announced => FlowStatus::Complete,
+            Some(_) => FlowStatus::Partial,
+        }
+    }
+}
+
+/// A socket from which nothing more comes.
+struct Nothing;
+
+impl ReceivingSocket for Nothing {
+    fn take(&mut self, _now: Timestamp) -> Result<Taken<'_>, SocketError> {
+        Ok(Taken::End)
+    }
+
+    fn report(&mut self, _now: Timestamp, _datagram: &[u8]) -> Result<bool, SocketError> {
+        Ok(false)
+    }
+}

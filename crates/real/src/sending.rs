@@ -1,0 +1,270 @@
+//! The sender's end.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use framewire_endpoint::RunClock;
+use framewire_recording::spool::Spool;
+use framewire_recording::{SentRecords, WriteError};
+use framewire_scenario::Scenario;
+use framewire_session::half::End;
+use framewire_session::lifecycle::{FlowOutcome, MovieSending};
+use framewire_session::{Announcement, FlowRecording, FlowSetup};
+use framewire_sockets::{Watch, wait_watching};
+use framewire_units::{Duration, Timestamp};
+use framewire_wire::exchange::Kind;
+use framewire_world::{
+    Content, FlowPackets, RunDescription, failures, flow_log, utc, write_description, write_scenario,
+};
+use serde_json::{Map, Value, json};
+
+use crate::clocks::{Alignment, Sample};
+use crate::error::RealError;
+use crate::events::{Event, Listener};
+use crate::exchange::{Questions, above};
+use crate::socket::SenderSocket;
+use crate::{BETWEEN_REPORTS, TICK, directory};
+
+/// What cannot be sent yet.
+const ASKING: &str = "framewire send --to is of transports whose sender opens the connection";
+
+/// What a sender is told beside scenario and movie.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SendOptions {
+    /// Where the stream goes.
+    pub peer: SocketAddr,
+    /// How long a peer is waited for that does not take a connection, or takes nothing any more.
+    pub patience: Duration,
+    /// The directory of this end, which exists.
+    pub directory: PathBuf,
+    /// Its synchronisation source in RTP (RFC 3550, section 8.1: drawn at random).
+    pub ssrc: u32,
+    /// Where a session description is written by which other programs receive the stream (RFC 8866); only for RTP.
+    pub description: Option<PathBuf>,
+    /// A number by which both ends know that they recorded the same stream; drawn at random.
+    pub session: u64,
+}
+
+/// How the sender's end came out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sent {
+    /// `complete` or `partial`.
+    pub status: &'static str,
+    /// `interrupted`; `None` when the stream ended by itself.
+    pub ended_by: Option<&'static str>,
+    /// Why the stream broke, if it did.
+    pub failure: Option<String>,
+    /// Frames given to the transport, and those that were given up.
+    pub frames: (u32, u32),
+    /// How exactly the clocks are known to be aligned, in seconds; `None`: nobody answered.
+    pub clock_error_s: Option<f64>,
+}
+
+/// Sends the movie of a scenario of one flow, and fills the directory with what was recorded of it.
+///
+/// # Errors
+/// When the scenario does not send a movie by one flow, nobody takes the connection, or a file cannot be written.
+pub fn send(
+    scenario: &Scenario,
+    content: &Content,
+    options: &SendOptions,
+    is_stopped: &dyn Fn() -> bool,
+    listener: &mut Listener<'_>,
+) -> Result<Sent, RealError> {
+    let setup = flow_setup(scenario, content, options)?;
+    let announcement = Announcement::of(&setup, options.ssrc)
+        .ok_or_else(|| RealError::Input(format!("{} sends no movie by itself", setup.transport())))?;
+    if let Some(file) = &options.description {
+        describe(&announcement, content, options.peer, file)?;
+    }
+    let mut questions = compare(&announcement, options, is_stopped, listener)?;
+    let socket = SenderSocket::open(&setup, options.peer)?;
+    socket.wait_for_peer(options.peer, options.patience, is_stopped)?;
+    let clock = RunClock::start();
+    listener(&Event::Started(announcement.to_string()));
+    let sending = drive(&setup, socket, clock, is_stopped, listener)?;
+    let progress = sending.progress();
+    if let Some(questions) = questions.as_mut() {
+        questions.ask(Kind::End, is_stopped)?;
+    }
+    let samples = questions.map(|questions| questions.samples(clock)).unwrap_or_default();
+    let ended_by = is_stopped().then_some("interrupted");
+    let mut flows = [sending.into_outcome()];
+    content.settle(std::slice::from_ref(&setup), &mut flows);
+    let failure = failures(std::slice::from_ref(&setup), &flows).pop();
+    let description = RunDescription {
+        world: "real",
+        scenario,
+        content,
+        setups: std::slice::from_ref(&setup),
+        flows: &flows,
+        ended_by,
+        origin_utc: utc(clock.to_unix(Timestamp::ZERO)).into(),
+        kernel: directory::kernel(),
+        accuracy: Map::new(),
+        beside: beside(options, &announcement, &samples),
+    };
+    let status = description.status();
+    let document = without_what_came(description.to_json());
+    write(&setup, scenario, flows, options, &document)?;
+    let clock_error_s = Alignment::of(&samples).and_then(|alignment| alignment.error).map(seconds);
+    Ok(Sent { status, ended_by, failure, frames: (progress.offered, progress.discarded), clock_error_s })
+}
+
+/// Writes the session description of a stream in RTP.
+fn describe(announcement: &Announcement, content: &Content, peer: SocketAddr, file: &Path) -> Result<(), RealError> {
+    let (_, movie) = content.movie().expect("invariant: the flow sends a movie");
+    let text = announcement.session_description(peer, &movie.frame_bytes(0));
+    let text = text.ok_or_else(|| {
+        RealError::Input(format!("{}: session descriptions are of RTP; it needs none", announcement.transport))
+    })?;
+    Ok(fs::write(file, text).map_err(|error| WriteError::new(file.to_owned(), &error))?)
+}
+
+fn seconds(nanos: u64) -> f64 {
+    Duration::from_nanos(nanos).as_secs_f64()
+}
+
+/// The flow, recorded in the directory.
+fn flow_setup(scenario: &Scenario, content: &Content, options: &SendOptions) -> Result<FlowSetup, RealError> {
+    let [flow] = scenario.flows.as_slice() else {
+        return Err(RealError::Input("the real world has one flow at a time: state one [[flow]]".to_owned()));
+    };
+    if let Some(reason) = scenario.needs_simulation() {
+        return Err(RealError::Input(reason));
+    }
+    let plan = content.sending_plan().ok_or_else(|| RealError::Input("there is no movie to be sent".to_owned()))?;
+    let setup = FlowSetup::of_movie(flow, plan, options.ssrc)?;
+    if matches!(&setup, FlowSetup::Stream(stream) if stream.opened_by() == End::Receiver) {
+        return Err(RealError::Input(format!("{}: its receiver asks for the movie; {ASKING}", setup.transport())));
+    }
+    let recording = FlowRecording::in_directory(Some(options.directory.as_path().into()));
+    Ok(setup.recorded(recording.in_real_time()))
+}
+
+/// Says what is sent, and compares the clocks; `None` where nobody answers.
+fn compare(
+    announcement: &Announcement,
+    options: &SendOptions,
+    is_stopped: &dyn Fn() -> bool,
+    listener: &mut Listener<'_>,
+) -> Result<Option<Questions>, RealError> {
+    let Some(peer) = above(options.peer) else {
+        listener(&Event::NotAligned);
+        return Ok(None);
+    };
+    listener(&Event::Asking(peer));
+    let mut questions = Questions::new(peer, options.session, options.ssrc, announcement.to_string())?;
+    let answered = questions.ask(Kind::Question, is_stopped)?;
+    let error = Alignment::of(&questions.samples(RunClock::start())).and_then(|alignment| alignment.error);
+    listener(&error.map_or(Event::NotAligned, |error| Event::Aligned(seconds(error))));
+    Ok(answered.then_some(questions))
+}
+
+/// Streams from now on to the end.
+fn drive(
+    setup: &FlowSetup,
+    mut socket: SenderSocket,
+    clock: RunClock,
+    is_stopped: &dyn Fn() -> bool,
+    listener: &mut Listener<'_>,
+) -> Result<MovieSending, RealError> {
+    let (session, samples) = match setup {
+        FlowSetup::Datagram(setup) => (setup.sender(), setup.common.samples()),
+        FlowSetup::Stream(setup) => (setup.sender(), setup.common.samples()),
+        _ => return Err(RealError::Input(format!("{} sends no movie by itself", setup.transport()))),
+    };
+    let mut sending = MovieSending::new(session, samples);
+    let mut offered_bytes = Offered::new(setup);
+    let (mut reported, mut is_draining) = (Timestamp::ZERO, false);
+    loop {
+        let now = clock.now();
+        match is_stopped() {
+            true => sending.stop(now),
+            false => sending.poll(now, &mut socket),
+        }
+        if sending.has_ended() || now.saturating_since(reported) >= BETWEEN_REPORTS {
+            reported = now;
+            let (at, progress) = (now, sending.progress());
+            let (offered, frames) = (Some(progress.offered), Some(setup.frames()));
+            let (dropped, bytes) = (progress.discarded, offered_bytes.of(progress.offered));
+            listener(&Event::Progress { at, offered, frames, dropped, whole: None, bytes });
+        }
+        if sending.has_ended() {
+            return Ok(sending);
+        }
+        if sending.is_draining() && !std::mem::replace(&mut is_draining, true) {
+            listener(&Event::Draining);
+        }
+        wait(&sending, &socket, now)?;
+    }
+}
+
+/// Bytes of the frames that were offered, for a display.
+struct Offered {
+    sizes: Vec<u32>,
+    counted: usize,
+    bytes: u64,
+}
+
+impl Offered {
+    fn new(setup: &FlowSetup) -> Self {
+        let sizes = setup.facts().iter().filter(|facts| facts.track == 0).map(|facts| facts.size).collect();
+        Self { sizes, counted: 0, bytes: 0 }
+    }
+
+    fn of(&mut self, frames: u32) -> u64 {
+        let until = (frames as usize).min(self.sizes.len());
+        self.bytes += self.sizes[self.counted..until].iter().map(|&size| u64::from(size)).sum::<u64>();
+        self.counted = until;
+        self.bytes
+    }
+}
+
+fn wait(sending: &MovieSending, socket: &SenderSocket, now: Timestamp) -> Result<(), RealError> {
+    let deadline = sending.next_timeout().map_or(TICK, |at| at.saturating_since(now).min(TICK));
+    // A socket without interest is left out: its errors alone would wake the thread again and again.
+    let room = sending.waits_for_room().then(|| (socket.descriptor(), Watch { write: true, read: false }));
+    Ok(wait_watching(room.as_slice(), deadline)?)
+}
+
+/// What only this end has to say.
+fn beside(options: &SendOptions, announcement: &Announcement, samples: &[Sample]) -> Map<String, Value> {
+    let exchange = samples.iter().map(|one| json!([one.asked, one.came, one.answered, one.arrived]));
+    let Value::Object(fields) = json!({
+        "side": "sender",
+        "peer": options.peer.to_string(),
+        "session": format!("{:016x}", options.session),
+        "ssrc": options.ssrc,
+        "announcement": announcement.to_string(),
+        "exchange": exchange.collect::<Vec<_>>(),
+    }) else {
+        unreachable!("invariant: it was written as an object")
+    };
+    fields
+}
+
+/// What came is not known here.
+fn without_what_came(mut document: Value) -> Value {
+    for flow in document["flows"].as_array_mut().into_iter().flatten() {
+        for key in ["received_frames", "received_bytes", "rejected", "rejections"] {
+            flow[key] = Value::Null;
+        }
+    }
+    document
+}
+
+fn write(
+    setup: &FlowSetup,
+    scenario: &Scenario,
+    [mut flow]: [FlowOutcome; 1],
+    options: &SendOptions,
+    document: &Value,
+) -> Result<(), RealError> {
+    let renumbered: Spool<_> = flow.sent.renumbered.clone();
+    let log = flow_log(setup, &mut flow, FlowPackets::new(options.peer.port(), false, None));
+    SentRecords { log, renumbered }.write(&options.directory)?;
+    write_scenario(&options.directory, scenario)?;
+    Ok(write_description(&options.directory, document)?)
+}

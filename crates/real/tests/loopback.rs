@@ -1,0 +1,135 @@
+//! Streams from end to end, and the run that is made of both ends.
+
+use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use framewire_real::{RealError, join, receive, send};
+use serde_json::Value;
+
+use crate::support::{Scratch, both, content, movie_file, receiving, scenario, sending};
+
+fn document(directory: &std::path::Path) -> Value {
+    serde_json::from_slice(&fs::read(directory.join("run.json")).unwrap()).unwrap()
+}
+
+/// Two seconds of 2 Mbit/s by a transport, whole at both ends, and joined.
+fn comes_whole(transport: &str) {
+    let scratch = Scratch::new();
+    let file = movie_file(&scratch.0, 50, 270);
+    let ends = ["sender", "receiver"].map(|name| scratch.directory(name));
+    let never = AtomicBool::new(false);
+    let began = Instant::now();
+    let (sent, received) = both(transport, &file, ends.clone(), [&never, &never]);
+    let (sent, received) = (sent.unwrap(), received.unwrap());
+    assert!(began.elapsed() > Duration::from_millis(1_900), "{transport}: paced by the frame clock");
+    assert_eq!((sent.status, sent.ended_by, sent.failure), ("complete", None, None), "{transport}");
+    assert_eq!((received.status, received.ended_by, received.failure), ("complete", None, None), "{transport}");
+    assert_eq!((sent.frames, received.frames), ((50, 0), (50, 0)), "{transport}");
+    assert_eq!(fs::read(&received.movie).unwrap(), fs::read(&file).unwrap(), "{transport}: to the byte");
+    let out = scratch.directory("joined");
+    let joined = join(&ends[0], &ends[1], &out).unwrap();
+    assert_eq!((joined.status, joined.failure), ("complete", None), "{transport}");
+    let fates = joined.summary.fates.unwrap();
+    assert_eq!((fates.shown, fates.lost), (50, 0), "{transport}");
+    let error = joined.clock_error_s.expect("they answer each other");
+    assert!(error > 0.0 && error < 0.05, "{transport}: {error} s");
+    let [p50, .., largest] = joined.summary.latency_ms.unwrap();
+    assert!(
+        p50 > -1_000.0 * error && p50 < 60.0,
+        "{transport}: frames of this machine take {p50} ms, at most {largest}"
+    );
+    let run = document(&out);
+    assert_eq!((run["world"].as_str(), run["side"].as_str()), (Some("real"), None));
+    assert_eq!(run["clocks"]["aligned_by"], "exchange");
+    assert_eq!(run["accuracy"][transport]["disturbed"], Value::Null, "{transport}");
+    assert_eq!(fs::read(out.join(format!("received/{transport}.m2v"))).unwrap(), fs::read(&file).unwrap());
+}
+
+#[test]
+fn a_movie_comes_whole_by_datagrams() {
+    for transport in ["udp", "udp+dependency"] {
+        comes_whole(transport);
+    }
+}
+
+#[test]
+fn a_movie_comes_whole_by_streams_and_in_transport_streams() {
+    for transport in ["tcp", "rtp+tcp", "ts", "ts+rtp", "ts+tcp+dependency"] {
+        comes_whole(transport);
+    }
+}
+
+#[test]
+fn what_is_stopped_at_the_sender_is_a_partial_run_at_both_ends() {
+    for transport in ["udp", "tcp"] {
+        let scratch = Scratch::new();
+        let file = movie_file(&scratch.0, 250, 270);
+        let ends = ["sender", "receiver"].map(|name| scratch.directory(name));
+        let (stop, never) = (AtomicBool::new(false), AtomicBool::new(false));
+        let (sent, received) = thread::scope(|scope| {
+            scope.spawn(|| {
+                thread::sleep(Duration::from_millis(1_500));
+                stop.store(true, Ordering::Relaxed);
+            });
+            both(transport, &file, ends.clone(), [&stop, &never])
+        });
+        let (sent, received) = (sent.unwrap(), received.unwrap());
+        assert_eq!((sent.status, sent.ended_by), ("partial", Some("interrupted")), "{transport}");
+        assert_eq!(received.status, "complete", "{transport}: all that was sent came");
+        assert!((10..100).contains(&received.frames.0), "{transport}: {:?}", received.frames);
+        let joined = join(&ends[0], &ends[1], &scratch.directory("joined")).unwrap();
+        let fates = joined.summary.fates.unwrap();
+        assert_eq!(joined.status, "partial");
+        assert_eq!(fates.shown + fates.lost + fates.not_offered, 250, "{transport}: {fates:?}");
+        assert!(fates.not_offered > 150 && fates.lost < 3, "{transport}: {fates:?}");
+    }
+}
+
+#[test]
+fn a_stream_that_nobody_receives_is_sent_all_the_same_by_datagrams_only() {
+    let scratch = Scratch::new();
+    let file = movie_file(&scratch.0, 10, 100);
+    // A port of this machine that is nobody's: bound once, and left.
+    let free = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let directory = scratch.directory("sender");
+    let sent = send(&scenario("udp"), &content(&file), &sending(free, directory.clone()), &|| false, &mut |_| {});
+    let sent = sent.unwrap();
+    assert_eq!((sent.status, sent.frames, sent.clock_error_s), ("complete", (10, 0), None));
+    assert_eq!(document(&directory)["flows"][0]["received_frames"], Value::Null, "not known here");
+    let refused = send(&scenario("tcp"), &content(&file), &sending(free, directory), &|| false, &mut |_| {});
+    assert!(
+        matches!(&refused, Err(RealError::Failed(reason)) if reason.contains("refuses the connection")),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn a_receiver_to_which_nothing_comes_ends_and_says_so() {
+    let scratch = Scratch::new();
+    let mut options = receiving("udp", scratch.directory("receiver"));
+    options.patience = Duration::from_millis(300);
+    let began = Instant::now();
+    let nothing = receive(&options, &|| false, &mut |_| {}).unwrap_err().to_string();
+    assert!(nothing.contains("nothing came in 0.3 s"), "{nothing}");
+    assert!((Duration::from_millis(300)..Duration::from_secs(3)).contains(&began.elapsed()));
+}
+
+#[test]
+fn directories_of_two_streams_are_not_one_run() {
+    let scratch = Scratch::new();
+    let file = movie_file(&scratch.0, 10, 100);
+    let never = AtomicBool::new(false);
+    let ends = ["sender", "receiver"].map(|name| scratch.directory(name));
+    let (sent, received) = both("udp", &file, ends.clone(), [&never, &never]);
+    assert!(sent.is_ok() && received.is_ok());
+    let out = scratch.directory("out");
+    let refused = |one, other| join(one, other, &out).unwrap_err().to_string();
+    assert!(refused(&ends[1], &ends[0]).contains("it is a receiver's directory, and a sender's is needed"));
+    assert!(refused(&scratch.0, &ends[1]).contains("run.json cannot be read"));
+    let mut other = document(&ends[1]);
+    other["session"] = "0000000000000001".into();
+    fs::write(ends[1].join("run.json"), other.to_string()).unwrap();
+    assert!(refused(&ends[0], &ends[1]).contains("another stream"));
+}

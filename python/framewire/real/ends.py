@@ -1,0 +1,248 @@
+"""The sender's and the receiver's end, from Python."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from framewire import _native, content, files, scenario
+from framewire.endpoint.address import Address
+from framewire.endpoint.sessions import MAX_SIZE
+from framewire.errors import InputError, RunError
+from framewire.run import check_out, partial_directory, seal
+from framewire.scenario import Overrides, Scenario
+from framewire.suggestions import refused
+from framewire.transports import CARRIERS, TRANSPORTS
+
+__all__ = ["PATIENCE_S", "SILENCE_S", "WAIT_S", "End", "receive", "send"]
+
+PATIENCE_S = 10.0
+"""How long a sender waits for a receiver that does not take a connection, or nothing of it any more."""
+
+WAIT_S = 60.0
+"""How long a receiver waits for the first bytes."""
+
+SILENCE_S = 5.0
+"""A stream that is silent for so long has ended."""
+
+STDIN = "-"
+
+Listener = Callable[[dict[str, Any]], None]
+
+
+@dataclass(frozen=True)
+class End:
+    """What became of one end of a stream: its directory, and what it came to."""
+
+    directory: Path
+    result: dict[str, Any]
+
+    @property
+    def status(self) -> str:
+        """``complete`` or ``partial``."""
+        return str(self.result["status"])
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether a signal ended it."""
+        return str(self.result["ended_by"]) == "interrupted"
+
+    @property
+    def failure(self) -> str | None:
+        """Why the stream broke, if it did."""
+        return None if self.result["failure"] is None else str(self.result["failure"])
+
+
+def send(
+    source: str | os.PathLike[str],
+    to: Address,
+    *,
+    transport: str = "udp",
+    duration: str | None = None,
+    set: Overrides | None = None,
+    out: str | os.PathLike[str] | None = None,
+    sdp: str | os.PathLike[str] | None = None,
+    patience_s: float = PATIENCE_S,
+    listener: Listener | None = None,
+) -> End:
+    """Sends a movie to an address, paced by its frame clock, and records what was offered, given up and sent.
+
+    Args:
+        source: a file with video in it, ``lab`` for the lab's own movie, or ``-`` for standard input, which is read to
+            its end first.
+        to: where the receiver is: any program, or `receive`, which also answers at the next port up.
+        transport: one of `CARRIERS`.
+        duration: cut the movie to this, as ``"10 s"``.
+        set: values over the scenario that this makes, as ``--set`` gives them (docs/scenario.md): those of ``movie``
+            and of the flow, which is called as the transport; what a network has does nothing here.
+        out: the directory to make; ``runs/send-<transport>-<date>-<time>`` unless given.
+        sdp: write a session description there, for other programs; of RTP over UDP.
+        patience_s: how long a receiver is waited for that does not take a connection, or nothing of it any more.
+        listener: called with what happens.
+
+    Raises:
+        InputError: when the file or an argument is refused.
+        RunError: when nobody takes the connection, or a file cannot be written.
+        KeyboardInterrupt: at Ctrl-C before anything was sent; later its result is returned.
+    """
+    _check_transport(transport)
+    check_out(out)
+    place = to.resolved()
+    say = listener or (lambda _event: None)
+    resolved = _scenario(source, transport, duration, set)
+    content.check_codec(resolved)
+    say({"event": "step", "text": "preparing the movie"})
+    sent = content.prepare(resolved, lambda text, share: say({"event": "step", "text": text, "share": share}))
+    settled = resolved.lasting(sent.duration_s)
+    sound = None if sent.sound is None else (sent.sound.path.resolve(), sent.sound.start_ns)
+    if sent.movie is None:
+        raise InputError(f"{transport}: sends no movie")
+    try:
+        movie = _native.load_movie(sent.movie.resolve(), None, sound)
+    except _native.MovieError as error:
+        raise InputError(str(error)) from None
+    with partial_directory(settled.name, out) as (partial, directory):
+        result = _carried_out(
+            lambda: _native.send_movie(
+                settled.parsed,
+                movie,
+                partial,
+                _as_json(say),
+                peer=place.data_text(),
+                patience_s=patience_s,
+                sdp=None if sdp is None else Path(sdp),
+            )
+        )
+        seal(partial)
+        partial.rename(directory)
+    return End(directory, result)
+
+
+def receive(
+    at: Address,
+    *,
+    transport: str = "udp",
+    codec: str | None = None,
+    out: str | os.PathLike[str] | None = None,
+    wait_s: float = WAIT_S,
+    silence_s: float = SILENCE_S,
+    max_size: str = MAX_SIZE,
+    listener: Listener | None = None,
+) -> End:
+    """Receives one stream, and records what comes.
+
+    Args:
+        at: where to listen: nothing is open beyond it and the next port up, where `send` says what it sends.
+        transport: as the sender's; its queue does not matter.
+        codec: that of a stream of another program, which says nothing: ``m2v``, ``h264``, ``h265`` or ``m4v``.
+        out: the directory to make; ``runs/receive-<transport>-<date>-<time>`` unless given.
+        wait_s: how long the first bytes are waited for.
+        silence_s: a stream that is silent for so long has ended.
+        max_size: what is taken at most: who sends decides how much comes.
+        listener: called with what happens.
+
+    Raises:
+        InputError: when an argument is refused, or it is not known what comes.
+        RunError: when a port is taken, nothing comes, or a file cannot be written.
+        KeyboardInterrupt: at Ctrl-C before anything came; later its result is returned.
+    """
+    _check_transport(transport)
+    check_out(out)
+    place = at.resolved()
+    with partial_directory(f"receive-{transport}", out) as (partial, directory):
+        result = _carried_out(
+            lambda: _native.receive_movie(
+                partial,
+                _as_json(listener or (lambda _event: None)),
+                at=place.data_text(),
+                transport=transport,
+                codec=codec,
+                patience_s=wait_s,
+                silence_s=silence_s,
+                most=max_size,
+            )
+        )
+        seal(partial)
+        partial.rename(directory)
+    return End(directory, result)
+
+
+def _scenario(
+    source: str | os.PathLike[str], transport: str, duration: str | None, overrides: Overrides | None
+) -> Scenario:
+    movie: dict[str, Any] = {"source": _source(source)}
+    if duration is not None:
+        movie["duration"] = duration
+    document = {"name": f"send-{transport}", "movie": movie, "flow": [{"transport": transport}]}
+    return scenario.load(document, set=overrides)
+
+
+def _source(source: str | os.PathLike[str]) -> str:
+    """The path of the movie, wherever this process is; standard input goes into a file of the cache first."""
+    named = os.fspath(source)
+    if named == STDIN:
+        return str(_kept(sys.stdin.buffer))
+    path = Path(named)
+    if named == "lab" and not path.exists():
+        return named
+    try:
+        files.check_regular(path)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+    return str(path.resolve())
+
+
+def _kept(stream: BinaryIO) -> Path:
+    """What a stream gives until its end, as a file of the cache: the same bytes are the same file."""
+    from framewire.content_store import existing
+    from framewire.movie import cache
+
+    most = 16 << 30
+    with tempfile.TemporaryDirectory() as scratch:
+        path = Path(scratch) / "movie"
+        with path.open("wb") as written:
+            while block := stream.read(1 << 20):
+                written.write(block)
+                if written.tell() > most:
+                    raise InputError(f"standard input: more than {most >> 30} GiB; name a file instead")
+        if not path.stat().st_size:
+            raise InputError("standard input: nothing came before its end")
+
+        def copied(folder: Path) -> Path:
+            shutil.copyfile(path, folder / "movie.bin")
+            return folder / "movie.bin"
+
+        return cache.store().keep(f"stdin-{files.sha256(path)[:16]}.bin", existing, copied)
+
+
+def _check_transport(name: str) -> None:
+    if name in CARRIERS:
+        return
+    if name in {one.name for one in TRANSPORTS}:
+        raise InputError(f'transport = "{name}": does not carry a movie by itself; {", ".join(_entries())} do')
+    raise refused("transport", name, CARRIERS)
+
+
+def _entries() -> list[str]:
+    return [one.name for one in TRANSPORTS if one.name in CARRIERS and one.is_entry]
+
+
+def _carried_out(work: Callable[[], str]) -> dict[str, Any]:
+    try:
+        result: dict[str, Any] = json.loads(work())
+    except _native.EndpointRefusal as error:
+        raise InputError(str(error)) from None
+    except _native.EndpointFailure as error:
+        raise RunError(str(error)) from None
+    return result
+
+
+def _as_json(listener: Listener) -> Callable[[str, str], None]:
+    return lambda _kind, text: listener(json.loads(text))

@@ -1,0 +1,301 @@
+"""A movie from one process to another over loopback: both directories, and the run that is made of them."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from framewire.cli import app
+from framewire.errors import InputError
+from framewire.real import join, side_of
+from framewire.results import RunDirectory
+
+pytestmark = pytest.mark.real_time
+
+RUNNER = CliRunner()
+
+COMMAND = [sys.executable, "-m", "framewire"]
+
+CLOCK_ERROR_S = 0.02
+"""More than a loopback of a busy machine takes for a question and its answer."""
+
+
+@pytest.fixture(scope="module")
+def movie(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three seconds of H.264 with B frames."""
+    if shutil.which("ffmpeg") is None:
+        pytest.skip("needs ffmpeg")
+    path = tmp_path_factory.mktemp("movie") / "movie.h264"
+    source = ["-f", "lavfi", "-i", "testsrc2=s=640x360:r=25:d=3"]
+    coding = ["-c:v", "libx264", "-preset", "veryfast", "-g", "25", "-bf", "2", "-b:v", "2M", "-threads", "1"]
+    subprocess.run(["ffmpeg", "-v", "error", *source, *coding, str(path)], check=True)
+    return path
+
+
+def free_port() -> int:
+    """A port of UDP and TCP that is free, with the one above it."""
+    for _ in range(100):
+        with socket.socket() as one, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
+            one.bind(("127.0.0.1", 0))
+            port = int(one.getsockname()[1])
+            try:
+                other.bind(("127.0.0.1", port + 1))
+            except (OSError, OverflowError):
+                continue
+            return port
+    raise AssertionError("no two free ports")
+
+
+@contextmanager
+def receiving(out: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """A receiver in a process of its own, which listens."""
+    port = free_port()
+    with subprocess.Popen(
+        [*COMMAND, "receive", f"127.0.0.1:{port}", "--out", str(out), *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            assert process.stderr is not None
+            line = process.stderr.readline()
+            assert "waiting for a stream" in line, line + process.stderr.read()
+            yield process, port
+        finally:
+            if process.poll() is None:
+                process.kill()
+
+
+def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    """Exit code and output of a process that ends by itself."""
+    out, err = process.communicate(timeout=30)
+    return process.returncode, out, err
+
+
+def send(movie: Path | str, port: int, out: Path, *options: str, **arguments: object) -> tuple[int, str]:
+    """Sends from a process of its own, to its end."""
+    command = [*COMMAND, "send", str(movie), "--to", f"127.0.0.1:{port}", "--out", str(out), *options]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, **arguments)  # type: ignore[call-overload]
+    return ran.returncode, ran.stdout + ran.stderr
+
+
+@pytest.mark.parametrize("transport", ["udp", "udp+dependency", "ts", "ts+rtp", "tcp", "rtp+tcp", "ts+tcp+dependency"])
+def test_what_is_sent_comes_and_both_ends_become_one_run(transport: str, movie: Path, tmp_path: Path) -> None:
+    with receiving(tmp_path / "came", "--transport", transport) as (process, port):
+        code, said = send(movie, port, tmp_path / "sent", "--transport", transport)
+        assert code == 0, said
+        code, out, err = ended(process)
+    assert code == 0, err
+    assert "75 whole frames; to the end" in out
+    came = (tmp_path / "came" / "received" / "movie.h264").read_bytes()
+    is_as_it_was = "dependency" not in transport  # which allows gaps in the parameter sets of H.264
+    assert not is_as_it_was or came == movie.read_bytes()
+    run = join(tmp_path / "sent", tmp_path / "came", tmp_path / "joined")
+    assert run.status == "complete"
+    assert run.results.meta["world"] == "real"
+    clocks = run.results.meta["clocks"]
+    assert clocks["aligned_by"] == "exchange"
+    assert 0 < clocks["error_s"] < CLOCK_ERROR_S
+    frames = run.frames
+    assert frames["fate"].to_list() == ["shown"] * 75
+    assert frames["size"].sum() == len(came)
+    # What comes has left, and soon: within the error of the clocks.
+    error_ns = int(1e9 * clocks["error_s"])
+    assert (frames["arrival_ns"] - frames["first_byte_ns"]).min() >= -error_ns  # type: ignore[operator]
+    assert frames["latency_ns"].quantile(0.5) < 50_000_000 + error_ns  # type: ignore[operator]
+    assert (tmp_path / "joined" / "received" / f"{transport}.h264").read_bytes() == came
+    if not transport.startswith(("tcp", "rtp+tcp", "ts+tcp")):
+        packets = run.results.packets
+        assert packets["outcome"].to_list() == ["delivered"] * packets.height
+        assert set(packets["hop"]) == {"network"}
+
+
+def test_a_report_is_made_of_both_ends_and_says_how_exact_their_clocks_are(movie: Path, tmp_path: Path) -> None:
+    with receiving(tmp_path / "came") as (process, port):
+        assert send(movie, port, tmp_path / "sent")[0] == 0
+        assert ended(process)[0] == 0
+    alone = RUNNER.invoke(app, ["report", str(tmp_path / "sent")])
+    assert alone.exit_code == 2
+    assert "with both ends: framewire report" in alone.output
+    done = RUNNER.invoke(app, ["report", str(tmp_path / "sent"), str(tmp_path / "came")])
+    assert done.exit_code == 0, done.output
+    report = Path(done.stdout.strip())
+    assert report == tmp_path / "sent-joined" / "report.html"
+    html = report.read_text(encoding="utf-8")
+    assert re.search(r"aligned by \d+ exchanges to within 0\.\d+ ms", html)
+    assert "real: two ends, joined" in html
+    assert "IEEE 802.11" not in html.split("<h3>scenario.toml</h3>")[0], "no network of the lab took part"
+    assert "framewire send FILE --to 127.0.0.1" in html
+
+
+def test_a_receiver_that_is_interrupted_has_a_whole_directory(movie: Path, tmp_path: Path) -> None:
+    for number, code in [(signal.SIGINT, 130), (signal.SIGTERM, 143)]:
+        came, sent = tmp_path / f"came-{code}", tmp_path / f"sent-{code}"
+        with receiving(came) as (process, port):
+            command = [*COMMAND, "send", str(movie), "--to", f"127.0.0.1:{port}", "--out", str(sent)]
+            with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as sender:
+                time.sleep(2.5)
+                process.send_signal(number)
+                found, out, err = ended(process)
+                assert sender.wait(timeout=30) == 0
+        assert found == code, err
+        assert "until you stopped it" in out
+        document = json.loads((came / "run.json").read_text())
+        assert (document["status"], document["ended_by"], document["side"]) == ("partial", "interrupted", "receiver")
+        run = join(sent, came, tmp_path / f"joined-{code}")
+        fates = dict(run.frames.group_by("fate").len().iter_rows())
+        assert run.status == "partial"
+        assert fates.get("lost", 0) > 0, "what was sent afterwards did not come"
+        assert sum(fates.values()) == 75
+
+
+def test_losses_are_of_the_network_and_what_was_given_up_of_the_sender(movie: Path, tmp_path: Path) -> None:
+    """A relay between the two throws every tenth datagram away."""
+    with receiving(tmp_path / "came") as (process, port), relaying(port, keep=10) as other:
+        assert send(movie, other, tmp_path / "sent")[0] == 0
+        assert ended(process)[0] == 0
+    run = join(tmp_path / "sent", tmp_path / "came", tmp_path / "joined")
+    packets = run.results.packets
+    lost = packets.filter(pl.col("outcome") == "dropped")
+    assert 0.08 < lost.height / packets.height < 0.12
+    assert set(lost["cause"]) == {"not received"}
+    frames = run.frames
+    assert set(frames.filter(pl.col("fate") == "lost")["root_cause"]) == {"not received"}
+    assert run.summary["packets_lost"][0] == lost.height
+    whole = frames.filter(pl.col("complete")).height
+    document = json.loads((tmp_path / "came" / "run.json").read_text())
+    assert document["flows"][0]["received_frames"] == whole
+
+
+@contextmanager
+def relaying(port: int, keep: int) -> Iterator[int]:
+    """Hands on what comes at a port of its own, and of the stream all but each so manyth; the port above it all."""
+    mine = free_port()
+    program = (
+        "import select, socket, sys\n"
+        "mine, port, each = map(int, sys.argv[1:])\n"
+        "pairs, count = {}, 0\n"
+        "for by in (0, 1):\n"
+        "    front = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); front.bind(('127.0.0.1', mine + by))\n"
+        "    back = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); back.connect(('127.0.0.1', port + by))\n"
+        "    pairs[front] = pairs[back] = [front, back, None, by]\n"
+        "print('ready', flush=True)\n"
+        "while True:\n"
+        "    for one in select.select(list(pairs), [], [])[0]:\n"
+        "        pair = pairs[one]\n"
+        "        try:\n"
+        "            data, peer = one.recvfrom(65536)\n"
+        "        except ConnectionRefusedError:\n"
+        "            continue\n"
+        "        if one is pair[1]:\n"
+        "            pair[0].sendto(data, pair[2])\n"
+        "            continue\n"
+        "        pair[2] = peer\n"
+        "        count += pair[3] == 0\n"
+        "        if pair[3] or count % each:\n"
+        "            try:\n"
+        "                pair[1].send(data)\n"
+        "            except ConnectionRefusedError:\n"
+        "                pass\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(mine), str(port), str(keep)], stdout=subprocess.PIPE, text=True
+    ) as relay:
+        try:
+            assert relay.stdout is not None
+            assert relay.stdout.readline() == "ready\n"
+            yield mine
+        finally:
+            relay.kill()
+
+
+def test_standard_input_is_a_movie_like_a_file(movie: Path, tmp_path: Path) -> None:
+    with receiving(tmp_path / "came", "--transport", "tcp") as (process, port), movie.open("rb") as source:
+        code, said = send("-", port, tmp_path / "sent", "--transport", "tcp", stdin=source)
+        assert code == 0, said
+        assert ended(process)[0] == 0
+    assert (tmp_path / "came" / "received" / "movie.h264").read_bytes() == movie.read_bytes()
+    assert join(tmp_path / "sent", tmp_path / "came", tmp_path / "joined").status == "complete"
+
+
+def test_what_is_not_possible_is_said_before_anything_is_made(movie: Path, tmp_path: Path) -> None:
+    def refused(*words: str, code: int = 2) -> str:
+        done = RUNNER.invoke(app, [*words, "--out", str(tmp_path / "out")])
+        assert done.exit_code == code, done.output
+        assert not (tmp_path / "out").exists()
+        return " ".join(done.output.split())
+
+    to = ("--to", "127.0.0.1:9")
+    assert "No such file" in refused("send", str(tmp_path / "none.mp4"), *to)
+    (tmp_path / "text.mp4").write_text("no movie")
+    assert "text.mp4" in refused("send", str(tmp_path / "text.mp4"), *to)
+    assert "directory" in refused("send", str(tmp_path), *to)
+    assert 'transport: "upd"' in refused("send", str(movie), *to, "--transport", "upd")
+    assert "does not carry a movie by itself" in refused("send", str(movie), *to, "--transport", "bulk")
+    assert "refuses the connection" in refused("send", str(movie), *to, "--transport", "tcp", code=1)
+    assert "--clients: this command sends a movie" in refused("send", str(movie), *to, "--clients", "3")
+    assert "session descriptions are of RTP" in refused(
+        "send", str(movie), *to, "--transport", "ts", "--sdp", str(tmp_path / "a.sdp")
+    )
+    assert "ADDRESS:PORT is needed" in refused("receive", "5004")
+    assert "nothing came in 0.2 s" in refused("receive", f"127.0.0.1:{free_port()}", "--wait", "0.2", code=1)
+    assert "not an address of this host" in refused("receive", "192.0.2.1:5004", code=1)
+    assert 'codec "theora"' in refused("receive", "127.0.0.1:5004", "--codec", "theora")
+
+
+def test_commands_of_adaptive_streams_stay_as_they_were(movie: Path) -> None:
+    def said(*words: str) -> str:
+        done = RUNNER.invoke(app, [*words])
+        assert done.exit_code == 2, done.output
+        return " ".join(done.output.split())
+
+    assert "--to HOST:PORT says where that is" in said("send", str(movie), "--transport", "udp")
+    assert "--duration: this command serves a streaming file" in said("send", str(movie), "--duration", "1 s")
+    assert "has no title" in said("receive", "127.0.0.1:5004", "movie", "--transport", "ts")
+    assert "--codec: this command asks a server" in said("receive", "127.0.0.1:5004", "movie", "--codec", "h264")
+    assert "--replace: this command receives a movie" in said("receive", "127.0.0.1:5004", "--replace")
+
+
+def test_directories_that_do_not_belong_together_are_refused(movie: Path, tmp_path: Path) -> None:
+    for number in (1, 2):
+        with receiving(tmp_path / f"came{number}", "--transport", "tcp") as (process, port):
+            options = ["--transport", "tcp", "--duration", "0.4 s"]
+            assert send(movie, port, tmp_path / f"sent{number}", *options)[0] == 0
+            assert ended(process)[0] == 0
+    assert [side_of(tmp_path / name) for name in ("sent1", "came1", ".")] == ["sender", "receiver", None]
+    with pytest.raises(InputError, match="another stream"):
+        join(tmp_path / "sent1", tmp_path / "came2", tmp_path / "joined")
+    with pytest.raises(InputError, match="is of no receiver"):
+        join(tmp_path / "sent1", tmp_path / "sent2", tmp_path / "joined")
+    table = tmp_path / "came1" / "received_reads.parquet"
+    whole = table.read_bytes()
+    table.write_bytes(whole[:-40] + bytes(40))
+    with pytest.raises(InputError, match="received_reads.parquet is damaged"):
+        join(tmp_path / "sent1", tmp_path / "came1", tmp_path / "joined")
+    table.write_bytes(whole)
+    assert not (tmp_path / "joined").exists()
+    assert join(tmp_path / "came1", tmp_path / "sent1", tmp_path / "joined").status == "complete", "in either order"
+    assert (tmp_path / "joined" / "run.json").exists()
+
+
+def test_a_whole_run_is_as_any_other(movie: Path, tmp_path: Path) -> None:
+    with receiving(tmp_path / "came") as (process, port):
+        assert send(movie, port, tmp_path / "sent")[0] == 0
+        assert ended(process)[0] == 0
+    run = join(tmp_path / "sent", tmp_path / "came", tmp_path / "joined")
+    again = RunDirectory(run.directory)
+    assert again.summary["status"].to_list() == ["complete"]
+    assert again.meta["flows"][0]["name"] == "udp"
