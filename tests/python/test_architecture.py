@@ -59,6 +59,56 @@ def test_every_library_warns_of_what_is_public_and_cannot_be_reached() -> None:
     assert {crate for crate, text in libraries.items() if "#![warn(unreachable_pub)]" not in text} == set()
 
 
+PUBLIC = re.compile(
+    r"^ *pub (?:const |async |unsafe )*(?P<kind>fn|struct|enum|trait|type|const|static) (?P<name>\w+)", re.MULTILINE
+)
+SIGNATURES = re.compile(
+    r"^ *pub (?:struct|enum|trait)[^{;]*\{.*?^ *\}|^ *(?:pub |impl|type )[^{;]*", re.MULTILINE | re.DOTALL
+)
+WHOLE = {"session", "wire"}
+"""Crates that may export more than is used: readers of packets have all that their specification has."""
+PROGRAMS = {"emu", "fuzzing", "gst", "python"}
+"""Nobody depends on them."""
+
+
+def words(text: str) -> set[str]:
+    return set(re.findall(r"[A-Za-z_]\w*", text))
+
+
+def without_tests(source: Path) -> str:
+    """What a file has for others, without comments."""
+    text = re.sub(r"//[^\n]*", "", source.read_text())
+    return re.split(r"#\[cfg\(test\)\]\s*mod \w+ \{", text)[0]
+
+
+def unused_exports(crate: str, used: dict[str, set[str]]) -> list[str]:
+    """Public items that no other crate, test, benchmark, fuzzer or example names, and no public signature needs."""
+    outside = set[str]().union(*(names for user, names in used.items() if user != crate))
+    sources = [path for path in sorted((CRATES / crate / "src").rglob("*.rs")) if "test" not in path.name]
+    texts = [without_tests(path) for path in sources]
+    signatures = [name for text in texts for found in SIGNATURES.findall(text) for name in words(found)]
+    items = [(found["kind"], found["name"]) for text in texts for found in PUBLIC.finditer(text)]
+    return [name for kind, name in items if name not in outside and (kind == "fn" or signatures.count(name) <= 1)]
+
+
+def test_every_crate_exports_what_others_use_and_no_more() -> None:
+    root = CRATES.parent
+    used = {
+        crate: set[str]().union(*(words(path.read_text()) for path in (CRATES / crate / "src").rglob("*.rs")))
+        for crate in ALLOWED
+    }
+    patterns = ("crates/*/tests/**/*.rs", "crates/*/benches/**/*.rs", "crates/*/examples/**/*.rs", "fuzz/**/*.rs")
+    programs = [path for pattern in (*patterns, "benches/**/*.rs") for path in root.glob(pattern) if path.is_file()]
+    documentation = [
+        line for path in CRATES.glob("*/src/lib.rs") for line in path.read_text().splitlines() if "//!" in line
+    ]
+    used["others"] = words("\n".join([*documentation, *(path.read_text() for path in programs)]))
+    unused = {crate: unused_exports(crate, used) for crate in set(ALLOWED) - WHOLE - PROGRAMS}
+    assert {crate: names for crate, names in unused.items() if names} == {}
+    some = unused_exports("link", {"others": used["others"]})
+    assert "BottleneckQueue" not in some and len(some) > 5, "it would see what is exported for nobody"
+
+
 def test_no_crate_below_the_worlds_reaches_the_kernel_or_the_dice() -> None:
     for crate in set(ALLOWED) - WORLDS:
         dependencies = manifest(crate).get("dependencies", {})

@@ -38,7 +38,7 @@ impl PlanRates<'_> {
     }
 
     /// The highest level whose rate is at most `rate`.
-    pub fn highest_within(&self, rate: Bitrate) -> Option<usize> {
+    pub(crate) fn highest_within(&self, rate: Bitrate) -> Option<usize> {
         self.rates.iter().rposition(|&reference| reference <= rate)
     }
 }

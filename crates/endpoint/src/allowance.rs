@@ -38,7 +38,7 @@ impl Allowance {
     }
 
     /// Whether something did not fit any more.
-    pub fn is_used_up(&self) -> bool {
+    pub(crate) fn is_used_up(&self) -> bool {
         self.0.is_used_up.load(Ordering::Relaxed)
     }
 }

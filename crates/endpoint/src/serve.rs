@@ -136,7 +136,7 @@ impl Serving {
     ///
     /// # Errors
     /// As [`step`](Self::step).
-    pub fn step_or(&mut self, others: &[BorrowedFd<'_>]) -> Result<(), EndpointError> {
+    pub(crate) fn step_or(&mut self, others: &[BorrowedFd<'_>]) -> Result<(), EndpointError> {
         let Self { host, ports } = self;
         match turn(host, ports)? {
             Next::Turn => {}

@@ -142,7 +142,7 @@ impl Codec {
     }
 
     /// Whether units of it may stand behind their lengths ([`Framing::LengthPrefixed`]).
-    pub fn may_have_lengths(self) -> bool {
+    pub(crate) fn may_have_lengths(self) -> bool {
         self.profile().may_have_lengths
     }
 

@@ -124,7 +124,7 @@ impl Scanner {
     ///
     /// # Errors
     /// As [`finish`](Self::finish).
-    pub fn finish_at(
+    pub(crate) fn finish_at(
         self,
         frame_rate: Option<FrameRate>,
         sink: &mut impl FnMut(CodedFrame),

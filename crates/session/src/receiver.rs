@@ -256,7 +256,7 @@ impl ReceiverSession {
     }
 
     /// The next packet of sound, whole, for the sound as received.
-    pub fn poll_sound(&mut self) -> Option<Bytes> {
+    pub(crate) fn poll_sound(&mut self) -> Option<Bytes> {
         self.reception.kept_sound.pop_front()
     }
 

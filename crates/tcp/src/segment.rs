@@ -144,7 +144,7 @@ impl Segment {
     }
 
     /// Sequence numbers that it takes: payload, SYN and FIN.
-    pub fn sequence_length(&self) -> u64 {
+    pub(crate) fn sequence_length(&self) -> u64 {
         u64::from(self.payload) + u64::from(self.flags.syn) + u64::from(self.flags.fin)
     }
 

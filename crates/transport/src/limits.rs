@@ -22,12 +22,12 @@ impl Limits {
     }
 
     /// True when more waits than one of them allows.
-    pub fn exceeded_by(&self, level: Level) -> bool {
+    pub(crate) fn exceeded_by(&self, level: Level) -> bool {
         self.share_exceeded_by(level, Share { numerator: 1, denominator: 1 })
     }
 
     /// True when what waits has waited longer than allowed.
-    pub fn time_exceeded_by(&self, level: Level) -> bool {
+    pub(crate) fn time_exceeded_by(&self, level: Level) -> bool {
         self.time.is_some_and(|limit| level.time > limit)
     }
 
@@ -40,7 +40,7 @@ impl Limits {
     }
 
     /// True when one of them is used up.
-    pub fn reached_by(&self, level: Level) -> bool {
+    pub(crate) fn reached_by(&self, level: Level) -> bool {
         self.frames.is_some_and(|limit| level.frames >= limit)
             || self.bytes.is_some_and(|limit| level.bytes >= limit)
             || self.time.is_some_and(|limit| level.time >= limit)

@@ -125,7 +125,7 @@ impl<P: Payload> FrameQueue<P> {
     }
 
     /// True when a frame may be offered although the writer still has one.
-    pub fn accepts_while_writing(&self) -> bool {
+    pub(crate) fn accepts_while_writing(&self) -> bool {
         !matches!(self, Self::Direct(_))
     }
 

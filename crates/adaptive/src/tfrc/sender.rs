@@ -203,7 +203,7 @@ impl Sender {
     }
 
     /// The last round-trip sample.
-    pub fn last_sample(&self) -> Option<Duration> {
+    pub(crate) fn last_sample(&self) -> Option<Duration> {
         self.sample
     }
 

@@ -32,7 +32,7 @@ impl Standard {
     }
 
     /// Where rate fallback begins; it stays among the rates of this kind.
-    pub const fn highest_rate(self) -> DataRate {
+    pub(crate) const fn highest_rate(self) -> DataRate {
         match self {
             Self::Ieee80211b => DataRate::Mbps11,
             Self::Ieee80211g | Self::Ieee80211a => DataRate::Mbps54,
@@ -67,9 +67,9 @@ pub struct Bss {
 
 impl Bss {
     /// Rate of the frames that announce an OFDM frame: the highest basic rate of 802.11b.
-    pub const PROTECTION_RATE: DataRate = DataRate::Mbps2;
+    pub(crate) const PROTECTION_RATE: DataRate = DataRate::Mbps2;
     /// Largest contention window, the same for all (802.11b, 18.3; clause 17.4.4).
-    pub const CW_MAX: u32 = 1023;
+    pub(crate) const CW_MAX: u32 = 1023;
     /// What follows an OFDM frame of 802.11g, so that its SIFS of 10 us leaves a decoder the 16 us that it has in
     /// 802.11a (clause 18.3.2.4).
     const SIGNAL_EXTENSION: Duration = Duration::from_micros(6);
@@ -96,7 +96,7 @@ impl Bss {
     }
 
     /// Short interframe space (802.11b, 18.3; clauses 17.4.4 and 18.4.5).
-    pub const fn sifs(&self) -> Duration {
+    pub(crate) const fn sifs(&self) -> Duration {
         match self.standard {
             Standard::Ieee80211b | Standard::Ieee80211g => Duration::from_micros(10),
             Standard::Ieee80211a => Duration::from_micros(16),
@@ -104,13 +104,13 @@ impl Bss {
     }
 
     /// DCF interframe space: SIFS + 2 slots (clause 10.3.7).
-    pub fn difs(&self) -> Duration {
+    pub(crate) fn difs(&self) -> Duration {
         self.sifs() + self.slot() * 2
     }
 
     /// Smallest contention window: 31 of 802.11b (18.3), 15 of stations that know OFDM (clauses 17.4.4 and 18.4.5), also
     /// beside a station of 802.11b.
-    pub const fn cw_min(&self) -> u32 {
+    pub(crate) const fn cw_min(&self) -> u32 {
         match self.standard {
             Standard::Ieee80211b => 31,
             Standard::Ieee80211g | Standard::Ieee80211a => 15,
@@ -123,7 +123,7 @@ impl Bss {
     }
 
     /// Time of a frame on the air, with the signal extension of 802.11g's OFDM frames.
-    pub fn air_time(&self, frame: DataSize, rate: DataRate) -> Duration {
+    pub(crate) fn air_time(&self, frame: DataSize, rate: DataRate) -> Duration {
         let extended = self.standard == Standard::Ieee80211g && rate.is_ofdm();
         let extension = if extended { Self::SIGNAL_EXTENSION } else { Duration::ZERO };
         phy::air_time(frame, rate, self.preamble) + extension
@@ -131,7 +131,7 @@ impl Bss {
 
     /// How long the sender of a frame waits for the start of the answer at `answer`: SIFS, a slot, and the time to
     /// recognise a preamble (clause 10.3.2.9).
-    pub fn answer_timeout(&self, answer: DataRate) -> Duration {
+    pub(crate) fn answer_timeout(&self, answer: DataRate) -> Duration {
         self.sifs() + self.slot() + self.start_delay(answer)
     }
 
@@ -142,7 +142,7 @@ impl Bss {
 
     /// Extended interframe space of a station that received a damaged frame: SIFS, an acknowledgement at the lowest
     /// mandatory rate, DIFS (clause 10.3.2.3.7).
-    pub fn eifs(&self) -> Duration {
+    pub(crate) fn eifs(&self) -> Duration {
         let lowest = match self.standard {
             Standard::Ieee80211b | Standard::Ieee80211g => DataRate::Mbps1,
             Standard::Ieee80211a => DataRate::Mbps6,
@@ -151,7 +151,7 @@ impl Bss {
     }
 
     /// How a frame at `rate` is announced.
-    pub const fn protection_of(&self, rate: DataRate) -> Protection {
+    pub(crate) const fn protection_of(&self, rate: DataRate) -> Protection {
         if rate.is_ofdm() { self.protection } else { Protection::None }
     }
 
@@ -167,7 +167,7 @@ impl Bss {
 
     /// Time from the end of a request to send until those who heard it may take it as void, when no data frame follows
     /// (clause 10.3.2.4).
-    pub fn void_reservation(&self) -> Duration {
+    pub(crate) fn void_reservation(&self) -> Duration {
         let cts = self.air_time(CTS, Self::PROTECTION_RATE);
         self.sifs() * 2 + cts + self.start_delay(Self::PROTECTION_RATE) + self.slot() * 2
     }

@@ -89,18 +89,18 @@ impl DataRate {
     }
 
     /// True for OFDM, false for direct sequence and CCK.
-    pub const fn is_ofdm(self) -> bool {
+    pub(crate) const fn is_ofdm(self) -> bool {
         !matches!(self, Self::Mbps1 | Self::Mbps2 | Self::Mbps5_5 | Self::Mbps11)
     }
 
     /// The next higher rate of the same kind, itself at the highest.
-    pub fn next_higher(self) -> Self {
+    pub(crate) fn next_higher(self) -> Self {
         let next = |ladder: &[Self]| ladder.iter().copied().find(|&other| other > self).unwrap_or(self);
         if self.is_ofdm() { next(&Self::OFDM) } else { next(&Self::DSSS) }
     }
 
     /// The next lower rate of the same kind, itself at the lowest.
-    pub fn next_lower(self) -> Self {
+    pub(crate) fn next_lower(self) -> Self {
         let next = |ladder: &[Self]| ladder.iter().copied().rev().find(|&other| other < self).unwrap_or(self);
         if self.is_ofdm() { next(&Self::OFDM) } else { next(&Self::DSSS) }
     }

@@ -15,13 +15,13 @@ pub fn exchange(ip: DataSize, rate: DataRate, bss: &Bss) -> Duration {
 }
 
 /// Mean backoff before transmission `attempt` of a packet, from 1: half of the contention window, which doubles.
-pub fn mean_backoff(attempt: u32, bss: &Bss) -> Duration {
+pub(crate) fn mean_backoff(attempt: u32, bss: &Bss) -> Duration {
     let doublings = attempt.saturating_sub(1).min(10);
     bss.slot() * (((bss.cw_min() + 1) << doublings) - 1).min(Bss::CW_MAX) / 2
 }
 
 /// Mean time from one packet of a single saturated station to the next.
-pub fn saturated_cycle(ip: DataSize, rate: DataRate, bss: &Bss) -> Duration {
+pub(crate) fn saturated_cycle(ip: DataSize, rate: DataRate, bss: &Bss) -> Duration {
     exchange(ip, rate, bss) + mean_backoff(1, bss)
 }
 

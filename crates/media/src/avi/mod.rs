@@ -163,7 +163,7 @@ impl Avi {
     }
 
     /// Whether a file begins as AVI files do.
-    pub fn is_one(bytes: &[u8]) -> bool {
+    pub(crate) fn is_one(bytes: &[u8]) -> bool {
         bytes.len() >= BEGINNING && bytes.starts_with(b"RIFF") && bytes[8..12] == *b"AVI "
     }
 

@@ -49,7 +49,7 @@ pub(super) const DESCRIPTION: usize = 20;
 pub(super) const ENTRY: usize = 16;
 
 /// Bytes before the audio in a record.
-pub const AUDIO_RECORD_HEADER: usize = 20;
+pub(crate) const AUDIO_RECORD_HEADER: usize = 20;
 
 /// What a streaming file says of its track of audio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

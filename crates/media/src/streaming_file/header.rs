@@ -38,7 +38,7 @@ use crate::streaming_file::index;
 use crate::streaming_file::{PAYLOADS, PlanStep, ReadAt, StoredPlan, StreamingFileError};
 
 /// The first bytes of every streaming file: as those of PNG, they do not survive a transfer as text.
-pub const MAGIC: [u8; 8] = *b"\x89VTP\r\n\x1a\n";
+pub(crate) const MAGIC: [u8; 8] = *b"\x89VTP\r\n\x1a\n";
 
 /// The version that is written where there is no audio.
 pub const VERSION: u16 = 1;

@@ -20,7 +20,7 @@ use std::time::Duration;
 use crate::streaming_file::header::Header;
 
 /// Bytes before the video.
-pub const RECORD_HEADER: usize = 30;
+pub(crate) const RECORD_HEADER: usize = 30;
 
 /// What stands before the bytes of video.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

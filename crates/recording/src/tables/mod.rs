@@ -27,4 +27,4 @@ pub use rtcp::{RtcpRow, rtcp};
 pub use side::Renumbered;
 pub use summary::summary;
 pub(crate) use table::TableWriter;
-pub use table::{FORMAT_KEY, FORMAT_VERSION, Table};
+pub use table::{FORMAT_VERSION, Table};

@@ -24,7 +24,7 @@ use super::hash::{TableHash, TableHasher};
 pub const FORMAT_VERSION: u32 = 6;
 
 /// Key in the metadata of every table that holds [`FORMAT_VERSION`].
-pub const FORMAT_KEY: &str = "framewire.format";
+pub(crate) const FORMAT_KEY: &str = "framewire.format";
 
 /// Rows that are turned into column values at a time: large enough for the encoder, small enough for the cache.
 const BATCH_ROWS: usize = 4096;

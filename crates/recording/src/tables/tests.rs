@@ -8,7 +8,8 @@ use parquet::basic::Compression;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 
-use super::{FORMAT_KEY, LedgerRow, PacketRow, ReleaseRow, SampleRow, Table, TablesAhead, WrittenAhead};
+use super::table::FORMAT_KEY;
+use super::{LedgerRow, PacketRow, ReleaseRow, SampleRow, Table, TablesAhead, WrittenAhead};
 use crate::ledger::{Ledger, RootCause};
 use crate::record::{
     AirCounts, FlowLog, FlowSample, FoundStream, PacketRecord, PacketsAhead, Place, ReleaseRecord, TransmissionCounts,

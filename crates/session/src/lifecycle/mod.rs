@@ -29,4 +29,4 @@ pub use self::received_movie::{MovieSink, ReceivedMovie};
 pub use self::receiving::{MovieReceiving, ReceivingSocket, ReceivingStep, Taken};
 pub use self::sampling::SAMPLE_INTERVAL;
 pub use self::sending::{MovieSending, SendingSocket};
-pub use self::settling::{SETTLING_AT_MOST, SETTLING_TICK, Settling};
+pub use self::settling::{SETTLING_TICK, Settling};

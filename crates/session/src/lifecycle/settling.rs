@@ -3,7 +3,7 @@
 use framewire_units::{Duration, Timestamp};
 
 /// A network in which nothing arrives any more has had this long to bring what was under way.
-pub const SETTLING_AT_MOST: Duration = Duration::from_secs(5);
+const SETTLING_AT_MOST: Duration = Duration::from_secs(5);
 
 /// Time between two looks whether everything has arrived that was under way.
 pub const SETTLING_TICK: Duration = Duration::from_millis(50);

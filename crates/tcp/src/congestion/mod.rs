@@ -63,7 +63,7 @@ impl Window {
     }
 
     /// Adds one packet to the window per `every` packets acknowledged (RFC 5681, section 3.1, counting bytes).
-    pub fn avoid_congestion(&mut self, every: u32, acked: u32) {
+    pub(crate) fn avoid_congestion(&mut self, every: u32, acked: u32) {
         let every = every.max(1);
         // A step that came due while `every` was larger is taken first, alone.
         if self.cwnd_count >= every {

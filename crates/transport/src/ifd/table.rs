@@ -145,7 +145,7 @@ impl Row {
     }
 
     /// The state after the row was applied to `before`.
-    pub fn state_after(&self, before: GroupState) -> GroupState {
+    pub(crate) fn state_after(&self, before: GroupState) -> GroupState {
         GroupState {
             disturbed: self.disturbed_after.unwrap_or(before.disturbed),
             leading: self.leading_after.unwrap_or(before.leading),
