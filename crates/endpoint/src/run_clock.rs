@@ -49,7 +49,7 @@ impl RunClock {
     }
 
     /// A CLOCK_MONOTONIC reading in nanoseconds on this clock; readings before the start become the start.
-    pub fn of_monotonic(&self, nanos: i64) -> Timestamp {
+    pub(crate) fn of_monotonic(&self, nanos: i64) -> Timestamp {
         Timestamp::from_nanos(u64::try_from(nanos - self.origin).unwrap_or(0))
     }
 

@@ -63,14 +63,14 @@ impl Alignment {
 
     /// By the fastest packet, as if it had taken no time: `transits` are arrivals by the receiver's clock less the times of
     /// sending by the sender's. `None` where there are none.
-    pub fn of_fastest(transits: impl Iterator<Item = i64>) -> Option<Self> {
+    pub(crate) fn of_fastest(transits: impl Iterator<Item = i64>) -> Option<Self> {
         let fastest = transits.min()?;
         Some(Self { first: (0, fastest), last: (0, fastest), error: None })
     }
 
     /// By how much the receiver's clock ran ahead of the sender's from the beginning to the end, in nanoseconds; `None` where
     /// they were compared once.
-    pub fn drift(&self) -> Option<i64> {
+    pub(crate) fn drift(&self) -> Option<i64> {
         (self.first != self.last).then(|| self.last.1.saturating_sub(self.first.1))
     }
 

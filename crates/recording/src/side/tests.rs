@@ -55,16 +55,15 @@ fn a_ledger_is_the_same_whether_its_records_were_apart_or_not() {
 fn places_in_a_stream_stay_with_their_frames() {
     let scratch = Scratch::new("stream");
     let event = |frame, what| FrameEvent { frame, at: Timestamp::from_millis(u64::from(frame)), what };
-    let mut log = FlowLog::default();
-    log.frame_events = vec![
+    let frame_events = vec![
         event(0, FrameEventKind::FirstByte),
         event(0, FrameEventKind::LastByte),
         event(1, FrameEventKind::FirstByte),
         event(1, FrameEventKind::LastByte),
     ]
     .into();
-    log.frame_ends = vec![100, 250];
-    log.stream_reads = vec![StreamRead { total: 250, at: Timestamp::from_millis(9) }].into();
+    let stream_reads = vec![StreamRead { total: 250, at: Timestamp::from_millis(9) }].into();
+    let log = FlowLog { frame_events, frame_ends: vec![100, 250], stream_reads, ..FlowLog::default() };
     SentRecords { log: log.clone(), renumbered: Spool::default() }.write(&scratch.0).unwrap();
     write_received(&scratch.0, &log).unwrap();
     let mut read = SentRecords::read(&scratch.0).unwrap().log;
