@@ -40,10 +40,11 @@ def print_run(result: Run, report: Path | None, verdict: Verdict | None) -> None
     """Prints the table, the notes, where things are, and the verdict in one sentence."""
     console = stdout()
     rows = result.summary.to_dicts()
-    console.print(terminal.comparison(rows))
     if result.status != "complete" and not result.failures:
         why = "its time limit was reached" if result.ended_by == "time limit" else "it was interrupted"
-        console.print(f"This result is partial: {why} before the movie was over.")
+        console.print(f"This result is partial: {why}{_coverage(rows) or ' before the movie was over'}.")
+        console.print()
+    console.print(terminal.comparison(rows))
     if any(row["not_offered"] for row in rows):
         console.print("Shares and losses are of the frames that were offered to the transports.")
     scenario = files.read_toml(result.results.scenario)
@@ -68,6 +69,13 @@ def print_run(result: Run, report: Path | None, verdict: Verdict | None) -> None
             verdict.sentence.replace(" %", "\N{NO-BREAK SPACE}%"), console.width, break_on_hyphens=False
         )
         console.print(sentence, style="bold", markup=False, highlight=False, soft_wrap=True)
+
+
+def _coverage(rows: Sequence[Mapping[str, Any]]) -> str:
+    from framewire.report.endings import coverage
+
+    known = [(row["frames"], row["not_offered"] or 0) for row in rows if row.get("frames")]
+    return coverage(known)
 
 
 def report_command(result: Run) -> str:

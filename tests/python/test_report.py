@@ -240,7 +240,7 @@ def test_a_run_whose_flow_failed_is_not_called_ended_early(full_run: Path) -> No
     assert provisional(run) is None
     run.info["ended_by"] = "time limit"
     assert "ended early (time limit)" in str(caveats(run, {})[0])
-    assert provisional(run) == "the run did not come to its end"
+    assert provisional(run) == "the run reached its time limit"
 
 
 def test_an_application_whose_latencies_begin_later_is_named(full_run: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,22 @@ def test_what_was_not_offered_is_told(half: ReportRun) -> None:
     colours = [picture.getpixel((x, 0)) for x in range(picture.width)]
     assert colours.count(rgb(FATE_COLOURS["not offered"])) == 25
     assert max(moment.at_s for moment in filmstrip.moments(half)) < half.offered_seconds < 1.2
+
+
+@pytest.mark.parametrize(
+    ("ended_by", "said"),
+    [("interrupted", "was stopped"), ("time limit", "reached its time limit"), (None, "did not come to its end")],
+)
+def test_the_verdict_says_first_how_much_of_the_movie_the_run_covers(
+    ended_by: str | None, said: str, half: ReportRun
+) -> None:
+    ended = replace(half, info=half.info | {"ended_by": ended_by})
+    found = outcome(ended, psnr.unmeasured()).verdict
+    begin = f"Provisional, because the run {said} after 50 % of the movie (25 of 50 frames): "
+    assert found.sentence.startswith(begin)
+    assert (
+        outcome(replace(ended, info=ended.info | {"status": "complete"}), psnr.unmeasured()).verdict.provisional is None
+    )
 
 
 def test_flows_that_were_offered_different_parts_are_told_apart(

@@ -123,7 +123,8 @@ def disturbances(run: ReportRun) -> dict[str, str]:
 
 def provisional(run: ReportRun) -> str | None:
     """Why nothing should be decided by this run, or None."""
-    reasons = ["the run did not come to its end"] if run.partial else []
+    early = endings.stopped(run)
+    reasons = [early] if early is not None else []
     doubt = "its result contradicts itself" if run.simulated or run.real else "the emulation was disturbed"
     reasons += [doubt] if disturbances(run) else []
     return " and ".join(reasons) or None

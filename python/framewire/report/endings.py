@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import errno
+import math
 import re
+from collections.abc import Sequence
 
 import polars as pl
 from markupsafe import Markup
 
 from framewire.report.data import ReportRun
 
-__all__ = ["cut_off", "failures", "is_of_machine", "not_offered", "notes"]
+__all__ = ["coverage", "cut_off", "failures", "is_of_machine", "not_offered", "notes", "stopped"]
 
 OF_MACHINE = frozenset(
     {errno.EFBIG, errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
@@ -78,6 +80,34 @@ def notes(run: ReportRun) -> list[Markup]:
         if row.get("status") not in (None, "complete", run.status) and row["flow"] not in failed
     ]
     return said
+
+
+def stopped(run: ReportRun) -> str | None:
+    """That the run did not come to its end, why, and how much of the movie it covers; None of one that did."""
+    if not run.partial:
+        return None
+    ended = {"interrupted": "was stopped", "time limit": "reached its time limit"}
+    early = ended.get(run.ended_by or "", "did not come to its end")
+    return f"the run {early}{coverage([(run.ledger(flow).height, run.not_offered(flow)) for flow in run.streams])}"
+
+
+def coverage(flows: Sequence[tuple[int, int]]) -> str:
+    """How much of the movie was offered, of frames of the movie and those not offered by flow; nothing where that was
+    all of it.
+
+    >>> coverage([(750, 683), (750, 680)])
+    ' after 9 % of the movie (67 to 70 of 750 frames)'
+    >>> coverage([(750, 0), (750, 0)]), coverage([(1500, 1499)])
+    ('', ' after less than 1 % of the movie (1 of 1,500 frames)')
+    """
+    frames = max((all_of_it for all_of_it, _ in flows), default=0)
+    if not any(left for _, left in flows):
+        return ""
+    offered = sorted({all_of_it - left for all_of_it, left in flows})
+    share = 100 * offered[-1] / frames
+    counted = " to ".join(f"{count:,}" for count in dict.fromkeys((offered[0], offered[-1])))
+    text = "less than 1 %" if 0 < share < 1 else f"{math.floor(share)} %"
+    return f" after {text} of the movie ({counted} of {frames:,} frames)"
 
 
 def on_the_way(run: ReportRun) -> str:
