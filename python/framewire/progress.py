@@ -9,6 +9,7 @@ from typing import Protocol, Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 
+from framewire.missing_frames import in_words
 from framewire.run_handle import Event
 
 __all__ = ["Bars", "Display", "Lines", "Silence", "for_console"]
@@ -49,7 +50,7 @@ class Silence:
 
 
 class Bars(Silence):
-    """A bar per stream with elapsed time, throughput and drops."""
+    """A bar per stream with elapsed time, throughput and what is missing."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -190,10 +191,11 @@ class _Quarters:
 
 
 def facts_of(event: Event) -> str:
-    """Elapsed time, throughput and drops of a progress event; what an application drops is not known.
+    """Elapsed time, throughput and missing frames of a progress event; what an application drops is not known.
 
-    >>> facts_of({"elapsed_s": 12.34, "throughput_bps": 4_100_000, "dropped": 10, "state": "draining"})
-    '  12.3 s   4.10 Mbit/s    10 dropped  draining'
+    >>> event = {"elapsed_s": 12.34, "throughput_bps": 4_100_000, "dropped": 10, "lost": 10, "given_up": 0}
+    >>> facts_of(event | {"state": "draining"})
+    '  12.3 s   4.10 Mbit/s    10 lost  draining'
     >>> facts_of({"elapsed_s": 12.34, "throughput_bps": 4_100_000, "dropped": None, "state": "streaming"})
     '  12.3 s   4.10 Mbit/s'
     """
@@ -201,9 +203,8 @@ def facts_of(event: Event) -> str:
     rate = float(event.get("throughput_bps") or 0.0) / 1e6
     state = str(event.get("state", ""))
     shown = "" if state == "streaming" else f"  {state}"
-    dropped = event.get("dropped")
-    drops = "" if dropped is None else f" {dropped:5d} dropped"
-    return f"{elapsed:6.1f} s {rate:6.2f} Mbit/s{drops}{shown}"
+    missing = in_words(event)
+    return f"{elapsed:6.1f} s {rate:6.2f} Mbit/s{missing and ' '}{missing}{shown}"
 
 
 def _sent(event: Event) -> tuple[int, str]:

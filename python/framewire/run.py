@@ -16,6 +16,7 @@ from framewire import _native, emulator, files, resources, unfinished
 from framewire.checksums import sealed
 from framewire.errors import InputError, RunError
 from framewire.lock import LockedError
+from framewire.missing_frames import told_apart
 from framewire.run_handle import Progress, RunHandle
 from framewire.scenario import Overrides, Scenario, check_emulated, check_simulated, load, naming
 from framewire.stopping import StopRequest
@@ -149,7 +150,8 @@ def start(
             sent = _prepare(resolved, notify)
             settled = resolved.lasting(sent.duration_s)
         with partial_directory(settled.name, out) as (partial, directory):
-            outcome = carry_out(settled, sent, partial, notify, stop)
+            tell = told_apart(notify, dict(settled.parsed.flows))
+            outcome = carry_out(settled, sent, partial, tell, stop)
             seal(partial)
             partial.rename(directory)
         return Run(directory, outcome.status, stop.count > 0, outcome.failures)

@@ -43,7 +43,7 @@ def test_run_prints_one_readable_table(scenario_file: Path, tmp_path: Path) -> N
     assert str(tmp_path / "result") in ended.stdout
     assert "streaming: udp, tcp" in ended.stderr
     assert "streaming: 10% of the frames, 0 s, 2 of 2 flows under way" in ended.stderr
-    assert "udp:    1.0 s   4.10 Mbit/s     0 dropped  done, 25 of 25 frames" in ended.stderr
+    assert "udp:    1.0 s   4.10 Mbit/s     0 lost  done, 25 of 25 frames" in ended.stderr
 
 
 @pytest.mark.usefixtures("fake_emulator")
@@ -226,8 +226,8 @@ def test_what_an_application_dropped_is_not_told_as_nothing() -> None:
         display(theirs | {"offered": None})
         display(theirs | {"flow": "own", "offered": 9, "dropped": 0})
     fed, srt, own = captured.get().splitlines()
-    assert "dropped" not in fed + srt
-    assert "    0 dropped" in own
+    assert "lost" not in fed + srt
+    assert "    0 lost" in own
     assert fed.endswith(", 9 of 25 frames")
     assert srt.endswith(", 7 of 25 frames arrived")
 

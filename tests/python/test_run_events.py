@@ -14,7 +14,8 @@ import framewire
 from framewire import movie
 from framewire.run_handle import Event
 
-PROGRESS = {"event", "flow", "elapsed_s", "offered", "frames", "arrived", "dropped", "throughput_bps", "state"}
+COUNTS = {"offered", "arrived", "dropped", "lost", "given_up"}
+PROGRESS = {"event", "flow", "elapsed_s", "frames", "throughput_bps", "state", *COUNTS}
 
 
 @pytest.fixture(scope="module")
@@ -51,11 +52,25 @@ def test_a_run_says_when_it_starts_where_its_flows_are_and_how_it_ended(world: s
         assert states == sorted(states, key=["streaming", "draining", "done"].index)
         end = told[-1]
         assert (end["state"], end["frames"], end["offered"], end["dropped"]) == ("done", 50, 50, 0)
+        assert (end["lost"], end["given_up"]) == (0, 0)
         arrived = run.frames.filter(flow=flow, complete=True).height
         assert end["arrived"] == arrived == 50
         assert end["throughput_bps"] * end["elapsed_s"] / 8 == pytest.approx(
             summary[flow]["packet_throughput_bps"] * summary[flow]["duration_s"] / 8, rel=0.1
         )
+
+
+def test_what_the_link_lost_and_what_the_sender_gave_up_are_told_apart(film: Path, tmp_path: Path) -> None:
+    narrow = text(film).replace('"10 Mbit/s"', '"1 Mbit/s"').replace('"5 ms" }', '"5 ms", loss = "10 %" }')
+    flows = narrow.replace('"tcp"\n', '"tcp+ifd"\n')
+    with framewire.start(flows, world="simulated", out=tmp_path / "out") as handle:
+        last = {event["flow"]: event for event in handle.events if event["event"] == "progress"}
+        frames = handle.result().frames
+    udp, ifd = last["udp"], last["tcp+ifd"]
+    assert udp["lost"] == udp["dropped"] > 0 and udp["given_up"] == 0
+    assert ifd["given_up"] == ifd["dropped"] > 0 and ifd["lost"] == 0
+    places = frames.filter(flow="tcp+ifd", fate="lost")["root_cause_place"].value_counts()
+    assert dict(places.iter_rows()) == {"sender-pipeline": ifd["given_up"]}
 
 
 @pytest.mark.parametrize("world", WORLDS)
