@@ -87,7 +87,7 @@ def prepare(scenario: Scenario, progress: Progress | None = None) -> Content:
 def check(scenario: Scenario) -> None:
     """Whether what a resolved scenario sends, and the recording of its link, are there and of use.
 
-    Encodes nothing, and takes nothing out of a container.
+    Encodes nothing, and takes no more out of a container than its first frames, which have to be there.
 
     Raises InputError, which names key and value, for what is not.
     """

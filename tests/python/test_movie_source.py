@@ -525,7 +525,7 @@ def test_a_long_step_shows_how_much_of_it_is_done() -> None:
     drawn = io.StringIO()
     with progress.Bars(Console(file=drawn, force_terminal=True, width=80)) as bars:
         bars({"event": "step", "text": "encoding, pass 1 of 2", "share": 0.25})
-    assert "25%" in drawn.getvalue()
+    assert "25.0%" in drawn.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -592,6 +592,56 @@ def test_a_file_whose_index_was_never_written_is_called_cut_off(tmp_path: Path) 
     for look in (probe, movie.prepare, source.video_of):
         with pytest.raises(InputError, match=r"short.mp4: it has no index \(moov\).* cut off, or still being written"):
             look(short)
+
+
+def damaged(film: Path, begin: bytes, length: int | None = None) -> Path:
+    """A copy with zeros behind where this stands: so many, or to the end of what it holds."""
+    data = bytearray(film.read_bytes())
+    at = data.index(begin) + len(begin)
+    end = len(data) if length is None else at + length
+    data[at:end] = bytes(end - at)
+    path = film.with_stem("damaged")
+    path.write_bytes(data)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "begin"),
+    [
+        ("film.mp4", (*X264, "-movflags", "+faststart"), b"mdat"),
+        ("film.avi", X264, b"movi"),
+        ("film.avi", ("-c:v", "mpeg2video"), b"movi"),
+    ],
+)
+def test_a_damaged_file_is_called_so_before_a_run_and_by_everything(
+    name: str, options: tuple[str, ...], begin: bytes, tmp_path: Path
+) -> None:
+    broken = damaged(encode(tmp_path / name, *options, seconds="1"), begin)
+    kind = "an MP4 or MOV file" if name.endswith("mp4") else "an AVI file"
+    told = rf"damaged\.\w+: it begins as {kind} and is damaged: .* get it again"
+    scenario = {"movie": {"source": str(broken)}, "flow": [{"transport": "udp"}]}
+    encoded = {**scenario, "movie": {"source": str(broken), "bitrate": "300 kbit/s"}}
+    looks = [
+        lambda: probe(broken),
+        lambda: movie.prepare(broken),
+        lambda: content.check(load(scenario)),
+        lambda: content.check(load(encoded)),
+    ]
+    for look in looks:
+        with pytest.raises(InputError, match=r"is damaged: .* get it again from where it is whole") as refused:
+            look()
+        assert "Output file" not in str(refused.value) and "0x" not in str(refused.value)
+    with pytest.raises(InputError, match=told):
+        probe(broken)
+
+
+def test_a_file_whose_description_is_damaged_is_called_so(tmp_path: Path) -> None:
+    broken = damaged(encode(tmp_path / "film.avi", *X264, seconds="1"), b"strh", 36)
+    with pytest.raises(InputError, match=r"damaged\.avi: it begins as an AVI file and is damaged|holds no video"):
+        probe(broken)
+    # Where it is the machine that fails, nothing is said of the file.
+    with pytest.raises(InputError, match="could not make the movie.*No space left on device"):
+        program.run(["-f", "lavfi", "-i", SMALL, "-t", "1", "-f", "rawvideo", "/dev/full"], lambda _: None, broken)
 
 
 def test_a_probe_has_the_columns_that_a_codec_has_and_tells_of_sound(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ its own.
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -101,14 +102,23 @@ def _evened(found: _Found, uneven: Fraction) -> str:
     )
 
 
+FEW = 50
+"""Frames that are taken out for a check."""
+
+
 def check(path: Path, seconds: float | None, *, frame_rate: Fraction | None = None) -> None:
     """Whether the video of a file can be used as it is, as far as that is known without taking it out; writes nothing.
 
-    Raises InputError as :func:`as_it_is` does.
+    The first frames are, for a moment. Raises InputError as :func:`as_it_is` does.
     """
     found = _find(path, seconds, frame_rate)
     if found.is_ready:
         _loaded(path, path)
+        return
+    with tempfile.TemporaryDirectory(prefix="framewire-check-") as scratch:
+        begin = Path(scratch) / f"movie{found.output.suffix}"
+        limit = ["-frames:v", str(FEW)]
+        copy(path, found.output, begin, lambda _frame: None, limit=limit, forced=_forced(found.forced))
 
 
 def look_into(video: Video, scratch: Path, frame_rate: Fraction | None) -> tuple[Path, Fraction | None]:
@@ -129,7 +139,7 @@ def look_into(video: Video, scratch: Path, frame_rate: Fraction | None) -> tuple
     stream = scratch / f"movie{output.suffix}"
     copy(path, output, stream, lambda _frame: None)
     if rate is not None:
-        with_frame_rate(stream, output, rate)
+        with_frame_rate(stream, output, rate, path)
     return stream, rate
 
 
@@ -260,8 +270,7 @@ def _taken_out(found: _Found, cache_dir: Path | None, report: Progress) -> Path:
             report(step, min(frame / expected, 1.0) if expected else 0.0)
 
         copy(video.path, output, part, show, limit=limit, forced=_forced(found.forced))
-        with_frame_rate(part, output, rate)
-        return part
+        return with_frame_rate(part, output, rate, video.path)
 
     name = f"{video.path.stem}-as-it-is-{content_store.key(recipe)}{output.suffix}"
     try:
@@ -282,18 +291,23 @@ def copy(
     """Writes the first video stream of a file as an elementary stream, without encoding."""
     filters = ["-bsf:v", ",".join(output.filters)] if output.filters else []
     chosen = ["-map", "0:V:0", "-c", "copy", *filters, "-fflags", "+bitexact", "-map_metadata", "-1", *limit]
-    ffmpeg.run([*forced, "-i", f"file:{source}", *chosen, "-f", output.muxer, str(out)], show)
+    ffmpeg.run([*forced, "-i", f"file:{source}", *chosen, "-f", output.muxer, str(out)], show, source)
+    if out.stat().st_size == 0:
+        raise ffmpeg.damaged(source, "no frame is in it")
 
 
-def with_frame_rate(stream: Path, output: Output, rate: Fraction) -> None:
-    """Writes a frame rate into the parameter sets of a stream that states none, or another one."""
+def with_frame_rate(stream: Path, output: Output, rate: Fraction, source: Path) -> Path:
+    """Writes a frame rate into the parameter sets of a stream that states none, or another one, and returns it.
+
+    ``source`` is the file that it was taken out of.
+    """
     if output.timing is None or stated_frame_rate(stream) == rate:
-        return
+        return stream
     before = stream.with_name(f"untimed{stream.suffix}")
     stream.replace(before)
     filters = output.timing.format(ticks=rate * output.ticks)
     chosen = ["-c", "copy", "-bsf:v", filters, "-fflags", "+bitexact", "-map_metadata", "-1", "-f", output.muxer]
-    ffmpeg.run(["-f", output.muxer, "-i", f"file:{before}", *chosen, str(stream)], lambda _frame: None)
+    ffmpeg.run(["-f", output.muxer, "-i", f"file:{before}", *chosen, str(stream)], lambda _frame: None, source)
     before.unlink()
     if (stated := stated_frame_rate(stream)) != rate:
         told = "none" if stated is None else shown_rate(stated)
@@ -301,3 +315,4 @@ def with_frame_rate(stream: Path, output: Output, rate: Fraction) -> None:
             f"{stream.name}: its frame rate of {shown_rate(rate)} could not be written into its parameter sets ({told} "
             "is there); state a bitrate to have it transcoded"
         )
+    return stream

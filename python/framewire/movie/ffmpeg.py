@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 import shutil
 import signal
 import stat
@@ -20,14 +21,20 @@ from framewire.files import MP4, kind_of_video
 __all__ = [
     "Show",
     "bits_of",
+    "damaged",
     "has_audio",
     "packets_of",
     "probe",
     "refuse_crash",
     "refuse_no_file",
+    "refuse_undecodable",
     "run",
     "version_of",
 ]
+
+
+_OF_MACHINE = ("No space left on device", "Disk quota exceeded", "File too large", "Read-only file system")
+"""Why a file cannot be written, as strerror says it: then nothing is known of the one that is read."""
 
 
 Show = Callable[[int], None]
@@ -37,8 +44,11 @@ Show = Callable[[int], None]
 _TOO_LOW = "bitrate too low for this video"  # libavcodec/ratecontrol.c: no plan of the second pass is cheap enough
 
 
-def run(arguments: Sequence[str], show: Show) -> None:
-    """Runs ffmpeg to its end, or not at all: whatever interrupts this ends it."""
+def run(arguments: Sequence[str], show: Show, source: Path | None = None) -> None:
+    """Runs ffmpeg to its end, or not at all: whatever interrupts this ends it.
+
+    ``source`` is a file of the user's that it reads, which is damaged where it fails.
+    """
     command = ["ffmpeg", "-hide_banner", "-nostdin", "-v", "error", "-nostats", "-progress", "pipe:1", "-y", *arguments]
     with tempfile.TemporaryFile("w+") as errors:
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as process:
@@ -58,8 +68,36 @@ def run(arguments: Sequence[str], show: Show) -> None:
                 "higher rate, a smaller size or another codec"
             )
         refuse_crash("ffmpeg", process.returncode)
+        of_machine = any(said in line for line in told for said in _OF_MACHINE)
+        if process.returncode != 0 and source is not None and not of_machine:
+            raise damaged(source, "nothing can be taken out of it", told)
         if process.returncode != 0:
             raise InputError(f"ffmpeg could not make the movie: {'; '.join(told[:3]) or f'exit {process.returncode}'}")
+
+
+_ADDRESS = re.compile(r"\[(\S+) @ 0x[0-9a-f]+\]")
+
+
+def damaged(path: Path, why: str, told: Sequence[str] = ()) -> InputError:
+    """The error for a file that begins as video and is not what it says, with what ffmpeg said of it.
+
+    >>> str(damaged(Path("a"), "no frame is in it", ["[h264 @ 0x55b4cd2d4600] No start code is found."]))
+    'a: the file is damaged: no frame is in it (h264: No start code is found); get it again from where it is whole'
+    """
+    begins = files.kind_of_video(path) if path.is_file() else None
+    line = next((line for line in told if not line.startswith("Output file")), "")  # of which this file is none
+    said = _ADDRESS.sub(r"\1:", line).removeprefix(f"file:{path}: ").strip().rstrip(".")
+    what = "the file" if begins is None else f"it begins as {begins} and"
+    return InputError(f"{path}: {what} is damaged: {why}{said and f' ({said})'}; get it again from where it is whole")
+
+
+def refuse_undecodable(path: Path, *forced: str) -> None:
+    """Raises InputError for a file of whose video not one picture can be decoded: of a whole one that is soon known."""
+    decoded = [0]
+    output = ["-map", "0:V:0", "-frames:v", "1", "-f", "null", "-"]
+    run([*forced, "-i", f"file:{path}", *output], decoded.append, path)
+    if not max(decoded):
+        raise damaged(path, "not one of its pictures can be decoded")
 
 
 def refuse_crash(program: str, code: int) -> None:
@@ -147,6 +185,8 @@ def probe(path: Path, *more: str, first_frame: bool = False) -> dict[str, Any]:
                 f"{path}: it has no index (moov), which an MP4 or MOV file gets when it is written to its end: it is "
                 "cut off, or still being written"
             )
+        if kind_of_video(path) is not None:
+            raise damaged(path, "what it holds cannot be found", told[-1:])
         raise InputError(f"{path}: ffmpeg cannot read it: {told[-1].removeprefix(f'file:{path}: ') if told else '?'}")
     probed: dict[str, Any] = json.loads(result.stdout)
     if not probed.get("streams"):

@@ -132,6 +132,7 @@ def check(
         return
     coded = named(codec or MPEG2.name)
     coded.options_for(_picture(source, seconds, coded, size, frame_rate).shape, parse_bitrate(bitrate))
+    ffmpeg.refuse_undecodable(Path(source))
 
 
 def _picture(

@@ -73,7 +73,7 @@ def has_packets_of_fields(path: Path) -> bool:
     with tempfile.TemporaryDirectory(prefix="framewire-recording-") as folder:
         stream = Path(folder) / "beginning.h264"
         taken = ["-map", "0:V:0", "-c", "copy", "-bsf:v", "h264_mp4toannexb", "-frames:v", str(_PACKETS)]
-        ffmpeg.run(["-i", f"file:{path}", *taken, "-f", "h264", str(stream)], packets.append)
+        ffmpeg.run(["-i", f"file:{path}", *taken, "-f", "h264", str(stream)], packets.append, path)
         try:
             found = _native.probe_movie(stream, scratch.file, (25, 1))
         except _native.MovieError:  # reported where the stream itself is read

@@ -19,6 +19,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
+from framewire import files
 from framewire.errors import InputError
 from framewire.movie import ffmpeg
 from framewire.movie.cut_off import refuse_cut_off
@@ -232,7 +233,10 @@ def _field_order(path: Path, demuxer: str | None) -> FieldOrder:
 def refuse_what_does_not_move(video: Video) -> None:
     """Raises InputError for a still picture: two packets are looked for, however long the file is."""
     counted = ffmpeg.probe(video.path, "-count_packets", "-read_intervals", "%+#2")["streams"][0]
-    if int(counted.get("nb_read_packets") or 0) < 2:
+    found = int(counted.get("nb_read_packets") or 0)
+    if found == 0 and files.is_container(video.path):
+        raise ffmpeg.damaged(video.path, "no frame is in it")
+    if found < 2:
         raise InputError(f"{video.path}: a still picture ({video.codec}, one frame); a movie is needed")
 
 

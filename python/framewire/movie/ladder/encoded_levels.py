@@ -129,7 +129,7 @@ def _fill(
         output = shape.output or _TIMED.get(shape.suffix)
         # What a stream states of itself is kept; no rate is refused where the levels are read.
         if output is not None and shape.frame_rate is not None and stated_frame_rate(level) is None:
-            with_frame_rate(level, output, shape.frame_rate)
+            with_frame_rate(level, output, shape.frame_rate, path)
         files.append(level)
     heard, audio = sound
     track = None
