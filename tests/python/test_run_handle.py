@@ -78,14 +78,14 @@ def test_one_that_is_stopped_when_its_streams_are_over_is_complete_and_interrupt
 ) -> None:
     over, may_go_on = threading.Event(), threading.Event()
     module = sys.modules["framewire.run"]  # the function of that name hides it
-    seal = module._seal  # type: ignore[attr-defined]
+    seal = module.seal
 
     def sealed_late(directory: Path) -> None:
         over.set()
         may_go_on.wait(60)
         seal(directory)
 
-    monkeypatch.setattr(module, "_seal", sealed_late)
+    monkeypatch.setattr(module, "seal", sealed_late)
     handle = framewire.start(scenario_file, world=world, out=tmp_path / "out")
     assert over.wait(60)
     handle.stop()
