@@ -18,11 +18,12 @@ from framewire.errors import InputError
 from framewire.movie.ladder.quality import FROZEN, Quality
 from framewire.report import file
 from framewire.scenario import load
-from framewire.studies.balk import cells, climbing, measure, page, plan, plans, side_by_side, terminal, traces
+from framewire.studies.balk import cells, climbing, measure, plan, plans, side_by_side, traces
 from framewire.studies.balk.clips import FRAME_RATE, QUANTISERS, SEGMENTS, Clip
 from framewire.studies.balk.clips import made_up as clip
 from framewire.studies.balk.comparison import compare
 from framewire.studies.balk.measure import Measured, Run
+from framewire.studies.balk.outcome import outcome
 from framewire.studies.balk.published import published
 from framewire.studies.balk.variants import VARIANTS
 from framewire.studies.verdicts import Change
@@ -316,18 +317,18 @@ def test_results_go_to_no_directory_with_something_else(tmp_path: Path, monkeypa
     assert isinstance(begun(monkeypatch, "--out", out).exception, StoppedError)
     out.mkdir()
     assert isinstance(begun(monkeypatch, "--out", out).exception, StoppedError)
-    for name in ("report.html", "claims.csv", "results.json"):
+    for name in ("report.html", "report.md", "claims.csv", "results.json"):
         (out / name).write_text("of before")
     (out / "campaigns").mkdir()
     assert isinstance(begun(monkeypatch, "--out", out).exception, StoppedError)
     (out / "thesis.tex").touch()
     told = refused(out)
     assert f"{out}: holds thesis.tex, which is no result of this command" in told
-    assert "nothing but report.html, claims.csv, results.json" in told
+    assert "nothing but report.html, report.md, claims.csv, results.json" in told
     assert "a directory is needed, and this is a file" in refused(out / "thesis.tex")
-    assert {path.name: path.read_text() for path in out.iterdir() if path.is_file()} == {
-        "report.html": "of before", "claims.csv": "of before", "results.json": "of before", "thesis.tex": "",
-    }  # fmt: skip
+    own = ("report.html", "report.md", "claims.csv", "results.json")
+    kept = {path.name: path.read_text() for path in out.iterdir() if path.is_file()}
+    assert kept == dict.fromkeys(own, "of before") | {"thesis.tex": ""}
 
 
 def test_a_quick_result_replaces_no_full_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -344,7 +345,7 @@ def test_a_quick_result_replaces_no_full_one(tmp_path: Path, monkeypatch: pytest
 def test_the_report_stands_alone_with_a_part_or_nothing_measured(tmp_path: Path) -> None:
     for of in (Measured(), measured((plan.mild(8), [1.0, 1.1, 0.9]), (plan.isolated(), [0.1, 0.1]))):
         comparison = compare(of)
-        target = file.write(page.render(comparison), tmp_path / "deep" / "report.html")
+        target = file.write(outcome(comparison).html(), tmp_path / "deep" / "report.html")
         text = target.read_text()
         assert len(text) < 4_000_000
         shell = text[: text.index('id="plotly"')]
@@ -352,6 +353,8 @@ def test_the_report_stands_alone_with_a_part_or_nothing_measured(tmp_path: Path)
         for figure in (9, 10, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24):
             assert f'id="paper-figure-{figure}"' in text
         assert "Not drawn: it was not measured in this run." in text
+        in_markdown = outcome(comparison).markdown()
+        assert all(f"<br>{key} | " in in_markdown for key in published())
         assert f"{len(plan.settings()) - len(of.runs)} settings of the whole were not run" in text
         drawn = json.loads(text.split('id="figures">')[1].split("</script>")[0])
         assert all(len(trace["x"]) == len(trace["y"]) for traces, _ in drawn.values() for trace in traces)
@@ -361,14 +364,14 @@ def test_the_report_stands_alone_with_a_part_or_nothing_measured(tmp_path: Path)
 def test_a_part_says_so_and_the_whole_does_not() -> None:
     quick, whole = plan.settings(quick=True), plan.settings()
     assert Measured(dict.fromkeys(quick, ())).left_out == len(set(whole) - set(quick)) > 50
-    text = page.render(compare(Measured(dict.fromkeys(whole, ()))))
+    text = outcome(compare(Measured(dict.fromkeys(whole, ())))).html()
     assert "of the whole were not run" not in text
 
 
 def test_files_hold_every_claim(tmp_path: Path) -> None:
     comparison = compare(measured((plan.mild(8), [1.0, 1.1, 0.9])))
-    results = json.loads(json.dumps(terminal.as_json(comparison)))
-    for name, rows in terminal.csv_files(comparison):
+    results = json.loads(json.dumps(outcome(comparison).document()))
+    for name, rows in outcome(comparison).csv_files():
         write_csv(tmp_path / name, rows)
     found = {one["key"]: one for one in results["claims"]}
     assert set(found) == set(published())

@@ -14,11 +14,12 @@ from rich.console import Console
 
 from conftest import REPOSITORY
 from framewire.movie.ladder.quality import Quality
-from framewire.studies.balk import claims, differences, measure, page, plan, samples, terminal, views
+from framewire.studies.balk import claims, differences, measure, plan, samples, views
 from framewire.studies.balk.clips import QUANTISERS
 from framewire.studies.balk.clips import made_up as clip
 from framewire.studies.balk.comparison import compare
 from framewire.studies.balk.measure import Measured, Run
+from framewire.studies.balk.outcome import outcome
 from framewire.studies.balk.plan import Setting, Transport
 from framewire.studies.balk.published import FORMER_KEYS, Kind, published, read
 from framewire.studies.balk.readings import by_reading
@@ -59,7 +60,7 @@ def test_each_reading_of_equation_1_is_judged_by_its_own_runs() -> None:
     assert other.of(fixed) == of.of(fixed)
     assert not of.read_as(clock).of(fixed), "a link's clock is that of all flows"
     assert by_reading(measured(*some[:3])) == [], "nothing to compare with"
-    shown = page.render(compare(of))
+    shown = outcome(compare(of)).html()
     assert "Every claim by every reading of equation 1" in shown
     assert shown.count(f'<th scope="col">{clock.name}</th>') == 2  # and in the table of figure 17
 
@@ -247,7 +248,7 @@ def test_a_part_says_first_what_it_is_and_counts_what_it_measured() -> None:
     assert f"{counts['undecided']} " in of_paper
     assert of_paper.endswith("undecided")
     assert asked == "no bounds that this project asks were measured"
-    for text in (page.render(compare(part)), shown(part)):
+    for text in (outcome(compare(part)).html(), shown(part)):
         assert compare(part).headline in " ".join(text.split())
 
 
@@ -264,7 +265,7 @@ def test_numbers_have_their_units_on_the_page_and_in_the_terminal() -> None:
     part = measured((plan.mild(8), [0.99, 1.0, 1.01]))
     found = {one.claim.key: one for one in claims.findings(part)}
     with_units = {"plan-cbr": " kB", "plan-bmin": " %", "plan-ten": "", "fair-8": ""}
-    text, rendered = shown(part), page.render(compare(part))
+    text, rendered = shown(part), outcome(compare(part)).html()
     for key, unit in with_units.items():
         ours = formatted(found[key].ours) + unit
         row = next(line for line in text.splitlines() if found[key].claim.says in line)
@@ -284,7 +285,7 @@ def test_every_unit_of_a_claim_is_known_to_be_shown_or_not() -> None:
 def shown(of: Measured) -> str:
     """As a terminal has it."""
     console = Console(file=io.StringIO(), width=400)
-    terminal.show(compare(of), console, tables=False)
+    outcome(compare(of)).show(console, tables=False)
     return console.file.getvalue()  # type: ignore[attr-defined]
 
 

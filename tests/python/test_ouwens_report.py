@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import markupsafe
@@ -17,9 +18,10 @@ from typer.testing import CliRunner
 
 from framewire.cli import app
 from framewire.report import file
-from framewire.studies.ouwens import bounds, claims, measure, page, summary, terminal
+from framewire.studies.ouwens import bounds, claims, measure, summary
 from framewire.studies.ouwens.comparison import Comparison, compare
 from framewire.studies.ouwens.measure import Measured
+from framewire.studies.ouwens.outcome import outcome
 from framewire.studies.verdicts import Finding, Verdict
 from framewire.studies.writers import write_csv
 
@@ -32,7 +34,7 @@ def comparison() -> Comparison:
 
 @pytest.fixture(scope="module")
 def html(comparison: Comparison) -> str:
-    return page.render(comparison)
+    return outcome(comparison).html()
 
 
 def test_the_page_has_every_table_and_figure_of_chapter_3(html: str) -> None:
@@ -62,9 +64,18 @@ def test_what_is_not_published_is_called_a_prediction(html: str) -> None:
     assert both.count('class="first">thesis</th>') == 2, "3 and 6 Mbit/s are published, 4 and 5 are not"
 
 
+def test_the_page_in_markdown_has_every_table(comparison: Comparison) -> None:
+    lines = outcome(comparison).markdown().splitlines()
+    assert lines[0] == "# MPEG-2 over 802.11b: the thesis, repeated"
+    for number in range(1, 23):
+        assert any(line.startswith(f"### Table 3.{number}: ") for line in lines)
+    assert "## Statements of the text" in lines
+    assert "Not published here: every number is our prediction." in lines
+
+
 def test_a_missed_bound_is_marked_and_told() -> None:
     slow = compare(synthetic.measured(retries=(3, 4), duration_factor=1.1), with_figures=False)
-    text = page.render(slow)
+    text = outcome(slow).html()
     assert "0 of 16" not in slow.headline
     assert text.count('class="fails" title="allowed ±5 %"') == 16
     assert "table 3.7, retry 4, 6 Mbit/s: 85.2 there, 93.7 here, +8.5 s (+10.0 %)" in text
@@ -73,20 +84,20 @@ def test_a_missed_bound_is_marked_and_told() -> None:
 def test_nothing_measured_still_makes_a_report(tmp_path: Path) -> None:
     nothing = compare(Measured())
     assert nothing.headline == "Nothing that has a bound was measured."
-    path = file.write(page.render(nothing), tmp_path / "deep" / "report.html")
+    path = file.write(outcome(nothing).html(), tmp_path / "deep" / "report.html")
     assert "Not drawn: its runs were not measured" in path.read_text()
     assert not list(path.parent.glob(".*"))
 
 
 def test_csv_and_json_hold_every_number(comparison: Comparison, tmp_path: Path) -> None:
-    files = [write_csv(tmp_path / name, rows) for name, rows in terminal.csv_files(comparison)]
+    files = [write_csv(tmp_path / name, rows) for name, rows in outcome(comparison).csv_files()]
     assert {file.stem for file in files} >= {"table-3.2", "table-3.7", "table-3.22", "effects"}
     with (tmp_path / "tables" / "table-3.7.csv").open() as file:
         rows = {(row["row"], row["column"]): row for row in csv.DictReader(file)}
     row = rows["retry value 4, oven no", "6 Mbit/s"]
     assert (float(row["thesis"]), float(row["here"]), row["verdict"]) == (85.2, pytest.approx(85.2), "holds")
     assert rows["retry value 4, oven no", "5 Mbit/s"]["thesis"] == ""
-    document = json.loads(json.dumps(terminal.as_json(comparison)))
+    document = json.loads(json.dumps(outcome(comparison).document()))
     numbers = [number for number in document["numbers"] if number["table"] == "3.7"]
     assert len(numbers) == len(rows)
     assert document["cost"]["simulated_s"] == 40_000
@@ -94,7 +105,7 @@ def test_csv_and_json_hold_every_number(comparison: Comparison, tmp_path: Path) 
 
 def test_the_short_text_is_a_screenful_with_a_line_for_each_table(comparison: Comparison) -> None:
     console = Console(width=100, record=True, file=io.StringIO())
-    summary.show(comparison, console)
+    replace(outcome(comparison), took=()).show(console, tables=False)
     text = console.export_text()
     assert text.startswith(comparison.headline[:40])
     assert len(text.splitlines()) < 40
@@ -134,12 +145,11 @@ def test_the_report_says_what_is_met_without_a_model(comparison: Comparison, htm
 
 def test_the_whole_text_fits_100_columns_and_ends_with_the_cost(comparison: Comparison) -> None:
     console = Console(width=100, record=True, file=io.StringIO())
-    terminal.show(comparison, console)
-    terminal.show_cost(comparison, console)
+    outcome(comparison).show(console, tables=True)
     text = console.export_text()
     assert max(map(len, text.splitlines())) <= 130
     for number in range(2, 23):
-        assert f"3.{number}  " in text
+        assert f"Table 3.{number}: " in text
     assert re.search(r"672 movie runs, +40,000 simulated s, +60.0 s now", text)
     assert re.search(r"peak memory +500 MB", text)
 
@@ -169,7 +179,7 @@ def test_the_command_writes_shows_and_draws_what_was_measured(tmp_path: Path, mo
     )
     assert [one.exit_code for one in (short, long, as_json)] == [0, 0, 0]
     assert re.search(r"3\.7 +Mean duration .* 8 of 8", short.stdout)
-    assert "3.7  Mean duration" in long.stdout
+    assert "Table 3.7: Mean duration" in long.stdout
     assert re.search(r"672 movie runs, +40,000 simulated s", long.stdout)
     assert f"report   {tmp_path / 'report.html'}" in short.stdout
     assert "report " not in long.stdout

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,12 @@ import typer
 from rich.console import Console
 from typer.testing import CliRunner
 
+from framewire.report.figures.base import Figure
 from framewire.studies import cli
+from framewire.studies.outcome import Outcome
+from framewire.studies.parts import Drawing, Drawings, Folded, Points, Section, SideBySide, Text
 from framewire.studies.registry import NAMES, studies
-from framewire.studies.study import Options, Results, Study
+from framewire.studies.study import Options, Study
 from framewire.studies.table import Cell, Column, Row, Table, of_texts
 from framewire.studies.verdicts import Bounds, Claim, Finding, Number, Verdict, counted
 from framewire.studies.writers import html, markdown, records, terminal
@@ -102,9 +106,9 @@ def test_old_files_are_read_with_the_words_of_today() -> None:
 def small(failures: tuple[str, ...] = ()) -> Study:
     """A study of one claim and one table, of which nothing has to be run."""
 
-    def run(options: Options, _out: Path, _progress: object) -> Results:
+    def run(options: Options, _out: Path, _progress: object) -> Outcome:
         claim = Finding(Claim("section 1", "Little is lost."), f"seed {options.seed}", Verdict.HOLDS)
-        return Results("Little is lost.", [claim], [LOSSES], method=["By hand."], failures=failures, title="Small",
+        return Outcome("Little is lost.", [claim], [LOSSES], method=["By hand."], failures=failures, title="Small",
                        command="framewire reproduce small")  # fmt: skip
 
     return Study("small", "Short.", "At length.", run, repeats=(1, 3))
@@ -132,9 +136,42 @@ def test_a_small_study_has_options_files_a_page_and_its_exit_code(tmp_path: Path
     assert "By hand." in page
     assert not re.search(r"(?:src|href)\s*=\s*[\"'](?!#|data:)", page)
     assert not list(tmp_path.glob(".*")), "nothing half written is left"
-    assert (
-        "| section 1 | Little is lost. | seed 7 | holds |" in small().run(Options(seed=7), tmp_path, print).markdown()
-    )
+    assert "| section 1 | Little is lost. | seed 7 | holds |" in (tmp_path / "report.md").read_text().splitlines()
+
+
+EVERY_PART = (
+    "**Bold**, `typed` and <plain>.",
+    Text("Small.", "hint"),
+    Points(("one", "two")),
+    LOSSES,
+    SideBySide((replace(LOSSES, title="Beside", above="Above it."),)),
+    Drawings((Drawing(Figure("curve", "A curve", "How to read it.", absent="nothing came"), (("Here", "Flat."),)),)),
+    Folded("More", (of_texts(("a", "b"), [("min |x|", "2")]),)),
+)
+
+
+def test_every_part_of_a_page_is_html_markdown_and_text() -> None:
+    told = Outcome("It works. And more.", title="Parts", sections=[Section("All", EVERY_PART, "all")], took=["1 s"])
+    page = told.html()
+    assert '<h2 class="headline">It works.</h2>' in page
+    assert '<a href="#all">All</a>' in page
+    assert "<p><b>Bold</b>, <code>typed</code> and &lt;plain&gt;.</p>" in page
+    for shown in ('<p class="hint">Small.</p>', "<li>two</li>", '<h3 id="losses">Frames lost</h3>', "Above it.",
+                  '<div class="narrow">', "Not drawn: nothing came.", "<b>Here:</b> Flat.",
+                  "<summary>More</summary>"):  # fmt: skip
+        assert shown in page
+    lines = told.markdown().splitlines()
+    assert lines[:4] == ["# Parts", "", "**It works.**", ""]
+    for line in ("And more.", "## All", EVERY_PART[0], "- two", "### Frames lost", "Above it.", "**More**",
+                 r"| min \|x\| | 2 |", "- *A curve* How to read it. Here: Flat. not drawn: nothing came."):  # fmt: skip
+        assert line in lines
+    for tables in (False, True):
+        console = Console(width=60, record=True, file=io.StringIO())
+        told.show(console, tables=tables)
+        text = console.export_text()
+        assert text.startswith("It works. And more.\n")
+        assert text.endswith("1 s\n")
+        assert ("Bold, typed and <plain>." in text, "min |x|" in text, "A curve" in text) == (tables, tables, False)
 
 
 def test_failures_and_options_out_of_range_end_with_an_error(tmp_path: Path) -> None:

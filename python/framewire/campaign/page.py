@@ -17,7 +17,7 @@ from framewire.confidence import mean_with_confidence
 from framewire.report import file
 from framewire.report.figures.base import Figure, Trace, arranged, base_layout, plain, rounded
 from framewire.report.palette import Look, looks
-from framewire.studies.page import Head, render
+from framewire.studies.outcome import Outcome
 from framewire.studies.table import Cell, Column, Table, of_texts
 from framewire.studies.verdicts import EQUAL_VALUES
 
@@ -54,22 +54,20 @@ def _html(campaign: Campaign) -> str:
     if len(figures) > MOST_FIGURES:
         method.append(f"Of the figures the first {MOST_FIGURES} are drawn: the table has every number.")
     table = _means(grid)
-    return render(
-        Head(
-            title=campaign.name,
-            heading=campaign.name,
-            facts=_facts(campaign),
-            command=f"framewire report {campaign.directory}",
-            again="The page again",
-            brand="framewire campaign",
-        ),
+    outcome = Outcome(
+        title=campaign.name,
+        facts=_facts(campaign),
+        command=f"framewire report {campaign.directory}",
+        again="The page again",
+        brand="framewire campaign",
         figures=arranged(figures[:MOST_FIGURES]),
         headline=_headline(grid, ahead),
-        claims=_ahead_table(grid, ahead),
+        overview=[_ahead_table(grid, ahead)],
         tables=[table],
         failures=[f"{one.place}: {one.reason}" for one in campaign.failures],
         method=method,
     )
+    return outcome.html()
 
 
 _METHOD = (

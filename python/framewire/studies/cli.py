@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 import typer
 
@@ -16,7 +17,10 @@ from framewire.campaign import display
 from framewire.commands import clear_errors, complain, print_json, stderr, stdout
 from framewire.errors import InputError, RunError
 from framewire.studies.registry import studies
-from framewire.studies.study import Options, Outcome, Study
+from framewire.studies.study import Options, Study
+
+if TYPE_CHECKING:
+    from framewire.studies.outcome import Outcome
 
 __all__ = ["add", "app"]
 
@@ -46,11 +50,13 @@ def carry_out(study: Study, options: Options) -> None:
     with display.for_console(stderr()) as shown:
         outcome = study.run(options, out, shown)
         written = _write(outcome, out)
-        report = out / "report.html"
-        report.unlink(missing_ok=True)  # of other numbers
+        report, in_markdown = out / "report.html", out / "report.md"
+        for old in (report, in_markdown):
+            old.unlink(missing_ok=True)  # of other numbers
         if not options.no_report:
             shown({"event": "step", "text": "drawing"})
             file.write(outcome.html(), report)
+            file.write(outcome.markdown(), in_markdown)
     if options.as_json:
         print_json(outcome.document() | {"report": None if options.no_report else str(report)})
     else:
@@ -84,8 +90,8 @@ def _write(outcome: Outcome, out: Path) -> str:
         results.write_text(text + "\n", encoding="utf-8")
     except OSError as error:
         raise InputError(f"{out}: cannot write the numbers: {error.strerror}") from error
-    csv_files = next(iter(places)) if len(places) == 1 else next(iter({path.parent for path in places}), None)
-    return ", ".join(str(path) for path in (results, csv_files) if path is not None)
+    csv_files = [Path(os.path.commonpath(places))] if places else []
+    return ", ".join(map(str, [results, *csv_files]))
 
 
 def _command(study: Study) -> Callable[..., None]:

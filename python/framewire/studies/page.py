@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from markupsafe import Markup
 
 import framewire
 from framewire.report import plotly
-from framewire.report.figures.base import Figure
 from framewire.report.page import HERE as REPORT
 from framewire.report.page import in_script
-from framewire.studies.writers import html, templates
+from framewire.studies.part_writers import figures_of, html_of_part
+from framewire.studies.parts import Section
+from framewire.studies.writers import templates
 
 __all__ = ["Head", "render"]
 
@@ -30,31 +30,28 @@ class Head:
     """What was repeated and at what cost, each with its name."""
     command: str
     """What gives the same numbers."""
-    again: str = "The same seed gives the same numbers"
-    brand: str = "framewire reproduce"
+    again: str
+    """What comes of it."""
+    brand: str
     """Which command wrote it."""
 
 
-def render(head: Head, *, figures: Iterable[Figure] = (), template: str = "base.html.jinja", **shown: Any) -> str:
-    """The page as HTML, by the template of a study or by the one that serves all.
-
-    The latter shows ``headline``, the table ``claims``, ``tables``, ``failures``, the figures and the ``method``.
-    """
-    every = list(figures)
+def render(head: Head, sections: Sequence[Section]) -> str:
+    """The page as HTML; the heading of the first section is the headline."""
+    figures = [one.figure for one in figures_of(sections)]
     return (
         templates()
-        .get_template(template)
+        .get_template("page.html.jinja")
         .render(
             page=head,
-            html=html,
-            figures=every,
+            sections=sections,
+            html=html_of_part,
             style=Markup(REPORT.joinpath("style.css").read_text(encoding="utf-8") + _style()),
             script=Markup(REPORT.joinpath("report.js").read_text(encoding="utf-8")),
-            figures_json=in_script({one.name: [one.data, one.layout] for one in every if not one.absent}),
+            figures_json=in_script({one.name: [one.data, one.layout] for one in figures if not one.absent}),
             plotly=plotly.packed(),
             version=framewire.__version__,
             made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-            **shown,
         )
     )
 

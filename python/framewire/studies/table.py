@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from framewire.confidence import Estimate, mean_with_confidence
-from framewire.studies.verdicts import Change, Verdict
+from framewire.studies.verdicts import Change, Finding, Verdict
 
-__all__ = ["DASH", "Align", "Cell", "Column", "Mark", "Row", "Table", "of_texts", "shown", "signed"]
+__all__ = ["DASH", "Align", "Cell", "Column", "Mark", "Row", "Table", "of_findings", "of_texts", "shown", "signed"]
 
 DASH = "\N{EN DASH}"
 """What stands where there is no number."""
@@ -107,10 +107,13 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     note: str = ""
+    """What stands below it in small print."""
     key: str = ""
     """Its name in links."""
     theirs: str = "published"
     """Whose the published numbers are: *thesis*, *paper*."""
+    above: str = ""
+    """What stands between its title and itself."""
 
     @property
     def published_cells(self) -> int:
@@ -166,6 +169,16 @@ def of_texts(
     ]
     heads = tuple(one if isinstance(one, str) else one.name for one in names[:labels])
     return Table(title, heads, tuple(columns), tuple(made), note, key)
+
+
+def of_findings(findings: Sequence[Finding], *, title: str = "", key: str = "") -> Table:
+    """Claims and what came of them, a row each."""
+    names = [Column(name, align="left") for name in ("where", "what is said", "here", "verdict")]
+    rows: list[list[str | Cell]] = [
+        [one.claim.source, one.claim.says, one.finds, Cell(text=one.verdict or "", mark=one.verdict)]
+        for one in findings
+    ]
+    return of_texts(names, rows, title=title, key=key)
 
 
 def shown(value: float | None, digits: int) -> str:

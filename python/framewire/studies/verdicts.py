@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from framewire.confidence import Estimate, mean_with_confidence
 
@@ -168,6 +169,12 @@ class Finding:
     """What was measured, in words; empty where nothing was."""
     verdict: Verdict | None
     """None where it cannot be said so simply."""
+
+    def record(self) -> dict[str, Any]:
+        """For CSV and JSON."""
+        return {
+            "source": self.claim.source, "says": self.claim.says, "finds": self.finds, "verdict": self.verdict,
+        }  # fmt: skip
 
 
 def counted(verdicts: Iterable[Verdict | None]) -> Mapping[Verdict, int]:

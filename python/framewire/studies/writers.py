@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -43,7 +44,7 @@ _HTML: Mapping[Mark, str] = {
 
 
 def markdown(table: Table) -> str:
-    """A table with a line feed at its end, without its title; texts may hold Markdown themselves.
+    """A table with a line feed at its end, without its title; texts may hold Markdown themselves, but for bars.
 
     >>> from framewire.studies.table import of_texts
     >>> print(markdown(of_texts(("a", "b"), [("1", Cell(text="2", mark="best"))])))
@@ -84,7 +85,12 @@ def _is_strong(cell: Cell) -> bool:
 
 
 def _line(texts: Sequence[str]) -> str:
-    return f"| {' | '.join(texts)} |"
+    whole = [_BAR.sub(r"\|", text) for text in texts]
+    return f"| {' | '.join(whole)} |"
+
+
+_BAR = re.compile(r"(?<!\\)\|")
+"""What would end a cell of Markdown."""
 
 
 def _joined(cell: Cell, column: Column) -> str:

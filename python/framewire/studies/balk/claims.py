@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from framewire.studies import verdicts
 from framewire.studies.balk import explanations
@@ -43,6 +44,41 @@ class Finding(verdicts.Finding):
     def differs_with_headers(self) -> bool:
         """Whether the verdict hangs on the ruler."""
         return self.verdict_with_headers not in (None, self.verdict)
+
+    def record(self) -> dict[str, Any]:
+        """For CSV and JSON."""
+        claim = self.claim
+        return {
+            "key": claim.key,
+            "figure": claim.figure,
+            "section": claim.source,
+            "says": claim.says,
+            "theirs": claim.theirs,
+            "low": claim.bounds.low,
+            "high": claim.bounds.high,
+            "unit": claim.unit,
+            "basis": claim.basis,
+            "kind": claim.kind if claim.same_as is None else f"{claim.kind}={claim.same_as}",
+            "reason": claim.reason,
+            **_numbers("ours", self.ours),
+            "values": 0 if self.ours is None else self.ours.count,
+            "exact": claim.exact,
+            "verdict": self.verdict,
+            **_numbers("with_headers", self.with_headers),
+            "verdict_with_headers": self.verdict_with_headers,
+            "why": self.why,
+        }
+
+    def record_of_reading(self) -> dict[str, Any]:
+        """The part of it that another reading of the paper changes."""
+        every = self.record()
+        return {name: every[name] for name in ("key", "ours", "ours_low", "ours_high", "values", "verdict")}
+
+
+def _numbers(name: str, ours: Number | None) -> dict[str, float | None]:
+    """A number with its 95 % confidence interval."""
+    value, low, high = (None, None, None) if ours is None else (ours.value, ours.low, ours.high)
+    return {name: value, f"{name}_low": low, f"{name}_high": high}
 
 
 def findings(measured: Measured, *, explained: bool = True) -> list[Finding]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from framewire.studies.study import Options, Progress, Reproduction, Study
+from framewire.studies.study import Options, Progress, Study
+
+if TYPE_CHECKING:
+    from framewire.studies.outcome import Outcome
 
 __all__ = ["STUDY"]
 
@@ -45,19 +47,21 @@ class BalkOptions(Options):
 
 def check(_options: BalkOptions, out: Path) -> None:
     """Nothing but results of this study may be in the directory."""
-    from framewire.studies.balk import terminal
+    from framewire.studies.balk import directory
 
-    terminal.check_directory(out)
+    directory.check(out)
 
 
-def run(options: BalkOptions, out: Path, progress: Progress) -> Reproduction:
+def run(options: BalkOptions, out: Path, progress: Progress) -> Outcome:
     """Carries the experiments out, and compares."""
-    from framewire.studies.balk import clips, measure, page, terminal
+    from framewire.studies.balk import clips, measure
     from framewire.studies.balk import traces as recorded
     from framewire.studies.balk.comparison import compare
+    from framewire.studies.balk.directory import CAMPAIGNS
+    from framewire.studies.balk.outcome import outcome
     from framewire.studies.balk.plan import QUICK_SEEDS, SEEDS, settings
 
-    kept = out / terminal.CAMPAIGNS
+    kept = out / CAMPAIGNS
     links = recorded.load(options.traces, kept / "traces")
 
     def making(step: str, share: float | None) -> None:
@@ -76,14 +80,7 @@ def run(options: BalkOptions, out: Path, progress: Progress) -> Reproduction:
         progress=progress,
     )
     progress({"event": "step", "text": "comparing"})
-    comparison = compare(measured)
-    return Reproduction(
-        measured.failures,
-        show=partial(terminal.show, comparison),
-        document=partial(terminal.as_json, comparison),
-        csv_files=partial(terminal.csv_files, comparison),
-        html=partial(page.render, comparison),
-    )
+    return outcome(compare(measured))
 
 
 STUDY = Study(

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from framewire.studies.study import Options, Progress, Reproduction, Study
+from framewire.studies.study import Options, Progress, Study
+
+if TYPE_CHECKING:
+    from framewire.studies.outcome import Outcome
 
 __all__ = ["STUDY"]
 
@@ -40,11 +42,11 @@ class OuwensOptions(Options):
     ] = False
 
 
-def run(options: OuwensOptions, out: Path, progress: Progress) -> Reproduction:
+def run(options: OuwensOptions, out: Path, progress: Progress) -> Outcome:
     """Carries the measurements out, as far as they are not in the directory, and compares."""
-    from framewire.studies.ouwens import page, terminal
     from framewire.studies.ouwens.comparison import compare
     from framewire.studies.ouwens.measure import carry_out
+    from framewire.studies.ouwens.outcome import outcome
     from framewire.studies.ouwens.plan import measurements
 
     every = measurements(
@@ -54,14 +56,7 @@ def run(options: OuwensOptions, out: Path, progress: Progress) -> Reproduction:
         every = [one for one in every if not one.is_optional]
     measured = carry_out(every, out / "campaigns", jobs=options.jobs, seed=options.seed, progress=progress)
     progress({"event": "step", "text": "comparing"})
-    comparison = compare(measured, with_figures=not options.no_report)
-    return Reproduction(
-        measured.failures,
-        show=partial(terminal.show_all, comparison),
-        document=partial(terminal.as_json, comparison),
-        csv_files=partial(terminal.csv_files, comparison),
-        html=partial(page.render, comparison),
-    )
+    return outcome(compare(measured, with_figures=not options.no_report))
 
 
 STUDY = Study(

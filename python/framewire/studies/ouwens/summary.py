@@ -1,21 +1,19 @@
-"""The comparison in a screenful: the result in a sentence, then a line for each table."""
+"""The comparison in a screenful: a line for each table."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rich.console import Console
-
 from framewire.studies.ouwens.bounds import described_in_short, place
 from framewire.studies.ouwens.comparison import Comparison
 from framewire.studies.ouwens.criteria import Judgement, size_of
 from framewire.studies.ouwens.model import ThesisTable
+from framewire.studies.parts import Part
 from framewire.studies.table import DASH, Cell, Column, Row, of_texts, shown
 from framewire.studies.verdicts import Verdict
-from framewire.studies.writers import terminal
 
-__all__ = ["Line", "lines", "show"]
+__all__ = ["Line", "lines", "parts"]
 
 
 @dataclass(frozen=True)
@@ -41,10 +39,8 @@ def lines(comparison: Comparison) -> Iterator[Line]:
             yield Line(table, sum(one.verdict == Verdict.HOLDS for one in bounded), len(bounded), worst)
 
 
-def show(comparison: Comparison, console: Console) -> None:
-    """The headline, the lines, and what is a prediction."""
-    console.print(comparison.headline, markup=False, highlight=False, style="bold")
-    console.print()
+def parts(comparison: Comparison) -> list[Part]:
+    """The lines, and what is a prediction."""
     names: list[str | Column] = [
         "table",
         Column("", align="left"),
@@ -54,10 +50,9 @@ def show(comparison: Comparison, console: Console) -> None:
     rows: list[list[str | Cell]] = [
         [line.table.number, line.table.title, _count(line), line.worst] for line in lines(comparison)
     ]
-    console.print(terminal(of_texts(names, rows)))
     predicted = [table.number for table in comparison.tables if not table.published_cells]
-    if predicted:
-        console.print(f"predicted here, not published here: {', '.join(predicted)}", markup=False, highlight=False)
+    told = [f"predicted here, not published here: {', '.join(predicted)}"] if predicted else []
+    return [of_texts(names, rows), *told]
 
 
 def _count(line: Line) -> Cell:

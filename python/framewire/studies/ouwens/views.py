@@ -24,7 +24,6 @@ __all__ = [
     "judged",
     "judgement_at",
     "parameters",
-    "statements",
     "without_a_link",
 ]
 
@@ -165,20 +164,6 @@ def candidates(comparison: Comparison) -> Table:
         for one in comparison.candidates
     ]
     return of_texts(names, rows, title="Which movie was it, and at which rate?")
-
-
-def statements(comparison: Comparison) -> Table:
-    """Statements of the text."""
-    rows: list[list[str | Cell]] = [
-        [
-            one.claim.source,
-            one.claim.says,
-            one.finds,
-            Cell(text=one.verdict or "", mark=one.verdict),
-        ]
-        for one in comparison.claims
-    ]
-    return of_texts(("section", "the thesis says", "here", ""), rows, title="Statements of the text", align="left")
 
 
 def costs(comparison: Comparison) -> Table:
