@@ -15,7 +15,7 @@ from framewire import earlier_formats
 from framewire.campaign import dataset, index, metrics, origin, selection
 from framewire.campaign.description import DESCRIPTION, open_description, tally
 from framewire.campaign.index import Place, State
-from framewire.campaign.store import MENDED, Store
+from framewire.campaign.store import FAILED, MENDED, Store
 from framewire.checksums import Checksums, DamagedError
 from framewire.confidence import mean_with_confidence
 from framewire.errors import InputError
@@ -41,6 +41,11 @@ class Failure:
     reason: str
     scenario: Path
     """Its scenario, as TOML with the reason on top."""
+
+    @property
+    def is_of_a_flow(self) -> bool:
+        """Whether the cell was computed, and a flow broke in it."""
+        return self.scenario.parent.name != FAILED
 
 
 class Campaign:

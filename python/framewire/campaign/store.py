@@ -22,11 +22,14 @@ from framewire.checksums import Checksums, DamagedError, sealed, unsealed
 from framewire.content_store import are_whole, put
 from framewire.errors import InputError, RunError
 
-__all__ = ["MENDED", "FinishedCell", "Store"]
+__all__ = ["FAILED", "MENDED", "FinishedCell", "Store"]
 
 FORMAT = 2  # of cell.json; 1 had no checksums
 DESCRIPTION = "cell.json"
 UNFINISHED = ".part"
+FAILED = "failed"
+"""Where the scenarios of cells are kept that could not be computed."""
+
 MENDED = "the same `framewire campaign` command computes it again"
 
 
@@ -71,7 +74,7 @@ class Store:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.cells = directory / "cells"
-        self.failed = directory / "failed"
+        self.failed = directory / FAILED
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 M = TypeVar("M", bound="Measured")
 
-__all__ = ["Cost", "Measured", "Measurement", "carry_out", "peak_memory"]
+__all__ = ["CarriedOut", "Cost", "Done", "Measured", "Measurement", "campaigns", "carry_out", "peak_memory"]
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,8 @@ class Measurement:
     """Streams in one cell, in the mean."""
     is_optional: bool = False
     """Whether the others are worth something without it."""
+    is_result_where_broken: bool = False
+    """Whether a run in which a flow broke is a result like others, and only one that could not be computed failed."""
 
     @property
     def cells(self) -> int:
@@ -65,17 +67,33 @@ class Cost:
     is_optional: bool = False
 
 
+@dataclass(kw_only=True)
+class CarriedOut:
+    """What campaigns took, and what failed in them."""
+
+    costs: Sequence[Cost] = ()
+    failures: Sequence[str] = ()
+    peak_memory_bytes: int = 0
+    seed: int = 1
+
+    @property
+    def simulated_s(self) -> float:
+        """Simulated seconds in all."""
+        return sum(cost.simulated_s for cost in self.costs)
+
+    @property
+    def wall_s(self) -> float:
+        """Time that it took, now."""
+        return sum(cost.wall_s for cost in self.costs)
+
+
 @dataclass
-class Measured:
+class Measured(CarriedOut):
     """Results by measurement. Missing ones answer with no samples, so that a report can be made of a part."""
 
     summaries: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     ledgers: Mapping[str, Callable[[], pl.LazyFrame]] = field(default_factory=dict)
     packets: Mapping[str, Callable[[], pl.LazyFrame]] = field(default_factory=dict)
-    costs: Sequence[Cost] = ()
-    failures: Sequence[str] = ()
-    peak_memory_bytes: int = 0
-    seed: int = 1
 
     def samples(self, measurement: str, column: str | pl.Expr, **place: object) -> list[float]:
         """Values of a column of the summary (or an expression of columns), one per repeat."""
@@ -99,24 +117,30 @@ class Measured:
         return found
 
 
-def carry_out(
+@dataclass(frozen=True)
+class Done:
+    """A campaign that was carried out."""
+
+    measurement: Measurement
+    results: Campaign
+    cost: Cost
+
+
+def campaigns(
     every: Sequence[Measurement],
     directory: Path,
     *,
     jobs: int | None = None,
     runner: Runner | None = None,
-    seed: int = 1,
     progress: Progress | None = None,
-    into: type[M] = Measured,  # type: ignore[assignment]
-) -> M:
-    """Runs the campaigns, each in a directory of its own, or what is left of them.
+    failed: Callable[[str], object] = lambda _what: None,
+) -> Iterator[Done]:
+    """Runs the campaigns one after the other, each in a directory of its own, or what is left of them.
 
-    An optional measurement that this version cannot make is told among the failures; all others must be possible.
-    Raises what :func:`framewire.campaign.campaign` raises.
+    What failed is told to ``failed``, also an optional measurement that this version cannot make, which is left out;
+    all others must be possible. Raises what :func:`framewire.campaign.campaign` raises.
     """
     tell = progress or (lambda _event: None)
-    done = []
-    failures: list[str] = []
     for number, one in enumerate(every):
         title = f"{one.name} ({number + 1} of {len(every)})"
 
@@ -129,15 +153,37 @@ def carry_out(
         except InputError as error:
             if not one.is_optional:
                 raise
-            failures.append(f"{one.name}: {error}")
+            failed(f"{one.name}: {error}")
             continue
-        failures += [f"{one.name}: {failure.place}: {failure.reason}" for failure in results.failures]
-        done.append((one, results, time.monotonic() - start))
+        took = time.monotonic() - start
+        for failure in results.failures:
+            if not (one.is_result_where_broken and failure.is_of_a_flow):
+                failed(f"{one.name}: {failure.place}: {failure.reason}")
+        yield Done(one, results, _cost(one, results.meta, took))
+
+
+def carry_out(
+    every: Sequence[Measurement],
+    directory: Path,
+    *,
+    jobs: int | None = None,
+    runner: Runner | None = None,
+    seed: int = 1,
+    progress: Progress | None = None,
+    into: type[M] = Measured,  # type: ignore[assignment]
+) -> M:
+    """Runs :func:`campaigns`, and keeps what a study of summaries and ledgers asks of them."""
+    failures: list[str] = []
+    done = list(campaigns(every, directory, jobs=jobs, runner=runner, progress=progress, failed=failures.append))
     return into(
-        summaries={one.name: results.summary for one, results, _ in done},
-        ledgers={one.name: (_table(results, "frames")) for one, results, _ in done},
-        packets={one.name: (_table(results, "packets")) for one, results, _ in done if one.document.get("packets")},
-        costs=[_cost(one, results.meta, wall_s) for one, results, wall_s in done],
+        summaries={one.measurement.name: one.results.summary for one in done},
+        ledgers={one.measurement.name: _table(one.results, "frames") for one in done},
+        packets={
+            one.measurement.name: _table(one.results, "packets")
+            for one in done
+            if one.measurement.document.get("packets")
+        },
+        costs=[one.cost for one in done],
         failures=failures,
         peak_memory_bytes=peak_memory(),
         seed=seed,

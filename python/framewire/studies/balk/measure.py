@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,7 +13,7 @@ from statistics import fmean, pstdev
 from typing import Any, Literal
 
 from framewire import _native
-from framewire.campaign import Runner, campaign
+from framewire.campaign import Runner
 from framewire.confidence import Estimate, mean_with_confidence
 from framewire.playout import Display
 from framewire.studies.balk.cells import PAYLOAD, documents
@@ -22,13 +21,13 @@ from framewire.studies.balk.clips import CLIPS, FRAME_RATE, GROUP, QUANTISERS, C
 from framewire.studies.balk.plan import Setting, changes, settings
 from framewire.studies.balk.traces import Recording
 from framewire.studies.balk.variants import Variant
+from framewire.studies.measured import CarriedOut, Cost, Measurement, campaigns, peak_memory
+from framewire.studies.study import Progress
 
 __all__ = ["Measured", "Ruler", "Run", "UnpairedError", "carry_out"]
 
 Ruler = Literal["payload", "wire"]
 """Which bytes count: those that applications get (video, or what iperf reads), or those of whole IP packets."""
-
-Progress = Callable[[dict[str, Any]], None]
 
 FRAMES_PER_SECOND = FRAME_RATE[0] / FRAME_RATE[1]
 
@@ -214,15 +213,11 @@ class Run:
         ]
 
 
-@dataclass(frozen=True)
-class Measured:
+@dataclass
+class Measured(CarriedOut):
     """Results by setting. Missing ones answer with nothing, so that a report can be made of a part."""
 
     runs: Mapping[Setting, Sequence[Run]] = field(default_factory=dict)
-    failures: Sequence[str] = ()
-    wall_s: float = 0.0
-    simulated_s: float = 0.0
-    seed: int = 1
     repeats: int = 0
     clips: Mapping[str, Clip] = field(default_factory=lambda: {name: made_up(name) for name in CLIPS})
     """What was streamed, by name."""
@@ -304,41 +299,39 @@ def carry_out(
     """
     recorded = traces or {}
     tell = progress or (lambda _event: None)
-    began = time.monotonic()
     ladders = {name: _streaming_file(movie, directory) for name, movie in movies.items()}
     files = {name: str(trace.path.resolve()) for name, trace in recorded.items()}
     made: dict[Setting, dict[int, Run]] = {setting: {} for setting in every}
     failures: list[str] = []
-    simulated_s = 0.0
-    groups = _groups(every, repeats)
-    for number, ((times, is_alone), settings_) in enumerate(groups.items(), 1):
+    costs: list[Cost] = []
+    groups = {_name(*kind): (kind, settings_) for kind, settings_ in _groups(every, repeats).items()}
+    measurements = [
+        _measurement(name, *kind, _scenarios(settings_, ladders, movies, files), seed=seed)
+        for name, (kind, settings_) in groups.items()
+    ]
+    for done in campaigns(measurements, directory, jobs=jobs, runner=runner, progress=progress, failed=failures.append):
+        name = done.measurement.name
+        costs.append(done.cost)
+        tell({"event": "step", "text": f"{name}: reading"})
+        (times, _), settings_ = groups[name]
         labels = {setting.label: setting for setting in settings_}
-        scenarios = {
-            label: setting.scenario(str(ladders[setting.clip]), movies[setting.clip].duration_s, files)
-            for label, setting in labels.items()
-        }
-        name = f"{'alone' if is_alone else 'among'}-{times}"
-        document = _campaign(name, scenarios, seed=seed, repeats=times, rates_s=ALONE_S if is_alone else AMONG_S)
-
-        def forward(event: dict[str, Any], number: int = number) -> None:
-            title = f"campaign {number} of {len(groups)}"
-            tell({**event, "text": f"{title}: {event['text']}"} if event.get("event") == "step" else event)
-
-        results = campaign(document, out=directory / name, jobs=jobs, runner=runner, progress=forward)
-        # A connection that broke is a result; a cell that could not be computed has none.
-        failed = (failure for failure in results.failures if failure.scenario.parent.name == "failed")
-        failures += [f"{failure.place}: {failure.reason}" for failure in failed]
-        simulated_s += float(results.meta["simulated_s"])
-        tell({"event": "step", "text": f"campaign {number} of {len(groups)}: reading"})
         shown = {(label, repeat) for label, setting in labels.items()
                  for repeat in (range(1, times + 1) if setting.is_isolated else (1,))}  # fmt: skip
         clips = {label: movies[setting.clip] for label, setting in labels.items()}
-        for (label, repeat), found in documents(results, clips, shown) if results.meta["cells"]["done"] else ():
+        found = documents(done.results, clips, shown) if done.results.meta["cells"]["done"] else ()
+        for (label, repeat), document in found:
             setting = labels[label]
-            made[setting][repeat] = Run(setting, seed + repeat - 1, found, movies[setting.clip])
-    runs = {setting: [some[repeat] for repeat in sorted(some)] for setting, some in made.items() if some}
-    means = {name: trace.mean_bps / 1e6 for name, trace in recorded.items()}
-    return Measured(runs, failures, time.monotonic() - began, simulated_s, seed, repeats, movies, means)
+            made[setting][repeat] = Run(setting, seed + repeat - 1, document, movies[setting.clip])
+    return Measured(
+        runs={setting: [some[repeat] for repeat in sorted(some)] for setting, some in made.items() if some},
+        repeats=repeats,
+        clips=movies,
+        traces={name: trace.mean_bps / 1e6 for name, trace in recorded.items()},
+        costs=costs,
+        failures=failures,
+        peak_memory_bytes=peak_memory(),
+        seed=seed,
+    )
 
 
 ALONE_S, AMONG_S = 0.1, 1.0
@@ -354,20 +347,32 @@ def _groups(every: Sequence[Setting], repeats: int) -> dict[tuple[int, bool], li
     return groups
 
 
-def _campaign(
-    name: str, scenarios: Mapping[str, Mapping[str, Any]], *, seed: int, repeats: int, rates_s: float
-) -> dict[str, Any]:
-    """A campaign whose only axis is the setting."""
+def _name(repeats: int, is_alone: bool) -> str:
+    return f"{'alone' if is_alone else 'among'}-{repeats}"
+
+
+def _scenarios(
+    some: Sequence[Setting], ladders: Mapping[str, Path], movies: Mapping[str, Clip], traces: Mapping[str, str]
+) -> dict[str, dict[str, Any]]:
+    """By label."""
+    return {one.label: one.scenario(str(ladders[one.clip]), movies[one.clip].duration_s, traces) for one in some}
+
+
+def _measurement(
+    name: str, repeats: int, is_alone: bool, scenarios: Mapping[str, Mapping[str, Any]], *, seed: int
+) -> Measurement:
+    """A campaign whose only axis is the setting. A connection that broke is a result."""
     values = [{"label": label, "set": _flat(scenario)} for label, scenario in scenarios.items()]
-    return {
+    document = {
         "name": f"balk-{name}",
         "scenario": {"seed": seed, "captures": "none", **next(iter(scenarios.values()))},
         "axis": [{"name": "setting", "values": values}],
         "repeats": repeats,
-        "rates": f"{rates_s:g} s",
+        "rates": f"{ALONE_S if is_alone else AMONG_S:g} s",
         # Each cell is looked at once, by itself.
         "parts": False,
     }
+    return Measurement(name, document, is_result_where_broken=True)
 
 
 def _flat(scenario: Mapping[str, Any]) -> dict[str, Any]:

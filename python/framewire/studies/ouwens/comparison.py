@@ -51,16 +51,6 @@ class Comparison:
         """The result in a sentence."""
         return headline(self.bounds, self.effects_by_table, self.judgements)
 
-    @property
-    def simulated_s(self) -> float:
-        """Simulated seconds in all, of every stream's run."""
-        return sum(cost.simulated_s for cost in self.measured.costs)
-
-    @property
-    def wall_s(self) -> float:
-        """Time that it took, now."""
-        return sum(cost.wall_s for cost in self.measured.costs)
-
 
 def compare(measured: Measured, *, with_figures: bool = True) -> Comparison:
     """Puts what was measured beside what was published."""

@@ -46,8 +46,8 @@ def document(comparison: Comparison) -> dict[str, Any]:
         "effects": _effects(comparison),
         "answers": {one.key: [answer for answer in one.answers if answer] for one in comparison.questions},
         "cost": {
-            "simulated_s": comparison.simulated_s,
-            "wall_s": comparison.wall_s,
+            "simulated_s": comparison.measured.simulated_s,
+            "wall_s": comparison.measured.wall_s,
             "peak_memory_bytes": comparison.measured.peak_memory_bytes,
             "measurements": [vars(cost) for cost in comparison.measured.costs],
         },
