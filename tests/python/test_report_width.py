@@ -21,22 +21,29 @@ MEASURE = """<script>addEventListener("load", () => {
   const inside = table.parentElement.scrollWidth > table.parentElement.clientWidth;
   const picture = document.querySelector(".strip img")?.getBoundingClientRect().width ?? 0;
   const page = document.documentElement;
-  document.title = `${page.scrollWidth} of ${page.clientWidth}, ${inside}, ${picture}`;
+  const parts = [...document.querySelectorAll(".part")];
+  const broken = parts.filter(part => {
+    const [own, cell] = [part.getBoundingClientRect(), part.closest("th, .name").getBoundingClientRect()];
+    return part.getClientRects().length > 1 || own.right > cell.right + 0.5;
+  });
+  const said = parts.length ? broken.map(part => part.textContent).join("") || "none" : "no parts";
+  document.title = `${page.scrollWidth} of ${page.clientWidth}, ${inside}, ${picture}, ${said}`;
 });</script></body>"""
 
 
-def laid_out(run: Path, window: int, scratch: Path) -> tuple[int, int, bool, float]:
-    """Width of the page and of its room, whether the table scrolls, and the width of a picture of the filmstrip."""
+def laid_out(run: Path, window: int, scratch: Path) -> tuple[int, int, bool, float, str]:
+    """Width of the page and of its room, whether the table scrolls, the width of a picture of the filmstrip, and the
+    parts of names that are broken or reach out of their cells."""
     page = scratch / "page.html"
     page.write_text(report.build(run).read_text().replace("</body>", MEASURE))
     command = [str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
     command += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
     command += [f"--user-data-dir={scratch}", "--virtual-time-budget=20000", f"--window-size={window},900"]
     seen = subprocess.run([*command, "--dump-dom", page.as_uri()], check=True, capture_output=True, text=True).stdout
-    measured = re.search(r"<title>(\d+) of (\d+), (true|false), ([0-9.]+)</title>", seen)
+    measured = re.search(r"<title>(\d+) of (\d+), (true|false), ([0-9.]+), (.*)</title>", seen)
     assert measured is not None
-    width, room, inside, picture = measured.groups()
-    return int(width), int(room), inside == "true", float(picture)
+    width, room, inside, picture, broken = measured.groups()
+    return int(width), int(room), inside == "true", float(picture), broken
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
@@ -45,7 +52,7 @@ def test_nothing_is_wider_than_the_window(window: int, scrolls: bool, tmp_path: 
     run = Path(shutil.copytree(REPOSITORY / "tests/golden/format-2", tmp_path / "run"))
     info = json.loads((run / "run.json").read_text())
     (run / "run.json").write_text(json.dumps(info | {"a_key_without_a_place_to_break_it" * 3: "and its value" * 9}))
-    width, room, inside, _ = laid_out(run, window, tmp_path)
+    width, room, inside, _, _ = laid_out(run, window, tmp_path)
     assert width <= room <= max(window, 500), "the browser's least width is 500"
     assert inside == scrolls
 
@@ -67,7 +74,10 @@ def test_every_figure_of_the_comparison_carries_its_heading_for_narrow_windows(t
 def test_pictures_of_the_filmstrip_can_be_seen_in_any_window(window: int, least: int, tmp_path: Path) -> None:
     movie = make_movie(tmp_path / "small.m2v")
     pictures = read_pictures(movie)
-    flows = {name: Delivery(name, prompt(pictures)) for name in ("udp", "udp-with-a-long-name")}
-    width, room, _, picture = laid_out(write_run(tmp_path / "run", movie, flows), window, tmp_path)
+    names = ("udp", "udp-with-a-name-that-is-long-and-is-of-no-transport", "udp+dependency", "ts+rtp+dependency",
+             "tcp+ifd-optimised", "udp-blocking")  # fmt: skip
+    flows = {name: Delivery(name, prompt(pictures)) for name in names}
+    width, room, _, picture, broken = laid_out(write_run(tmp_path / "run", movie, flows), window, tmp_path)
+    assert broken == "none"
     assert width <= room <= max(window, 500), "the browser's least width is 500"
     assert least <= picture <= 150

@@ -151,13 +151,21 @@ def template() -> jinja2.Template:
     return environment.from_string(HERE.joinpath("template.html.jinja").read_text(encoding="utf-8"))
 
 
-def breakable(name: str) -> Markup:
-    """A name that a narrow column breaks before its parts rather than within a word.
+LONGEST_PART = 18
+"""Characters of a part of a name that stays on one line: somewhat more than any of a transport's."""
 
-    >>> breakable("rtp+tcp+dependency")
-    Markup('rtp<wbr>+tcp<wbr>+dependency')
+
+def breakable(name: str) -> Markup:
+    """A name that a narrow column breaks before its parts, and never within one that is no longer than a transport has.
+
+    >>> breakable("tcp+ifd-optimised")
+    Markup('<span class="part">tcp</span><wbr><span class="part">+ifd-optimised</span>')
+    >>> breakable("a-name-without-a-place-to-break-it")
+    Markup('a-name-without-a-place-to-break-it')
     """
-    return Markup(re.sub(r"(?<=.)(?=[+_.-])", "<wbr>", str(escape(name))))
+    parts = [part for part in re.split(r"(?=\+)", name) if part]
+    kept = Markup('<span class="part">{}</span>')
+    return Markup("<wbr>").join(kept.format(part) if len(part) <= LONGEST_PART else escape(part) for part in parts)
 
 
 def sort_value(value: float | None) -> str:
