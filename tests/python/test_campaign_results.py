@@ -103,6 +103,23 @@ def test_what_was_not_measured_is_not_zero(result: Campaign) -> None:
     assert result.means("jitter_max_ms")["jitter_max_ms"].null_count() == 8
 
 
+def test_shares_of_sound_are_of_its_packets(result: Campaign) -> None:
+    names = ["sound_lost_percent", "sound_late_percent"]
+    nothing = pl.DataFrame(
+        {"flow": ["a"], **{f"sound_{fate}": [None] for fate in ("shown", "late", "lost", "not_offered")}}
+    )
+    some = {"sound_shown": [150], "sound_late": [10], "sound_lost": [20], "sound_not_offered": [20]}
+    result.summary = result.summary.drop([*some], strict=False).join(
+        pl.concat(
+            [nothing.with_columns(flow=pl.lit("udp")), pl.DataFrame({"flow": ["tcp"], **some})], how="vertical_relaxed"
+        ),
+        on="flow",
+    )
+    means = result.means(names, by=["flow"]).sort("flow")
+    assert means.select(names).rows() == [(10.0, 5.0), (None, None)]
+    assert [metrics.more_is_better(name) for name in names] == [False, False]
+
+
 def test_metrics_may_be_expressions(result: Campaign) -> None:
     goodput = (pl.col("frame_throughput_bps") / 1e6).alias("goodput_mbps")
     means = result.means([goodput, "lost"], by="flow")

@@ -37,18 +37,22 @@ COLUMNS = (
 LATENCIES = tuple(name for name in COLUMNS if name.startswith("latency_"))
 """Those that are latencies of frames."""
 
+_SOUND = ("sound_shown", "sound_late", "sound_lost", "sound_not_offered")
+
 PERCENTAGES = {
-    "shown_percent": ("shown", "frames"),
-    "late_percent": ("late", "frames"),
-    "undecodable_percent": ("undecodable", "frames"),
-    "lost_percent": ("lost", "frames"),
-    "not_offered_percent": ("not_offered", "frames"),
-    "lost_i_percent": ("lost_i", "frames_i"),
-    "lost_p_percent": ("lost_p", "frames_p"),
-    "lost_b_percent": ("lost_b", "frames_b"),
-    "packet_loss_percent": ("packets_lost", "packets_sent"),
+    "shown_percent": ("shown", ("frames",)),
+    "late_percent": ("late", ("frames",)),
+    "undecodable_percent": ("undecodable", ("frames",)),
+    "lost_percent": ("lost", ("frames",)),
+    "not_offered_percent": ("not_offered", ("frames",)),
+    "lost_i_percent": ("lost_i", ("frames_i",)),
+    "lost_p_percent": ("lost_p", ("frames_p",)),
+    "lost_b_percent": ("lost_b", ("frames_b",)),
+    "packet_loss_percent": ("packets_lost", ("packets_sent",)),
+    "sound_lost_percent": ("sound_lost", _SOUND),
+    "sound_late_percent": ("sound_late", _SOUND),
 }
-"""Shares in percent: part and whole."""
+"""Shares in percent: part, and columns that together are the whole."""
 
 DEFAULT = ("shown_percent", "lost_percent", "duration_s", "latency_p95_ms", "frame_throughput_bps")
 """What is shown where the campaign does not say."""

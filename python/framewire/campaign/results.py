@@ -324,8 +324,9 @@ def _expression(metric: Metric) -> pl.Expr:
         return metric
     metrics.check(metric)
     if metric in metrics.PERCENTAGES:
-        part, whole = metrics.PERCENTAGES[metric]
-        share = pl.when(pl.col(whole) > 0).then(100 * pl.col(part) / pl.col(whole))
+        part, columns = metrics.PERCENTAGES[metric]
+        whole = pl.sum_horizontal(*columns)
+        share = pl.when(whole > 0).then(100 * pl.col(part) / whole)
         return share.alias(metric)
     return pl.col(metric).cast(pl.Float64)
 
