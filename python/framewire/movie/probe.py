@@ -24,7 +24,7 @@ from framewire.files import is_container
 from framewire.frame_columns import ColumnFile, Columns, columns
 from framewire.movie import ffmpeg
 from framewire.movie.option_values import parse_frame_rate
-from framewire.movie.sound import Track, tracks_of
+from framewire.movie.sound import Track, refusal, tracks_of
 from framewire.movie.source import rotation_of, video_of
 
 __all__ = ["Probe", "probe"]
@@ -70,6 +70,19 @@ class Probe:
     def mean_bps(self) -> float | None:
         """Mean rate over the whole movie; None where the frame rate is not known."""
         return None if self.duration_s is None else self.bytes * 8 / self.duration_s
+
+    @property
+    def cannot_be_sent(self) -> list[str]:
+        """What flows cannot send of it as it is, and what helps: a sentence each, without the full stop."""
+        said = []
+        if self.tracks is not None and self.sequence["codec"] == "MPEG-4 part 2":
+            said.append(
+                "flows carry MPEG-1, MPEG-2, H.264 and H.265: with movie.bitrate its video is encoded anew, and "
+                "framewire movie ladder takes it as it is"
+            )
+        if self.tracks and (why := refusal(self.tracks[0])) is not None:
+            said.append(f"{why}: without movie.sound the video is sent alone (ffmpeg -i FILE -c:v copy -c:a aac NEW)")
+        return said
 
     def peak_bps(self) -> float | None:
         """The highest rate over any window of one second that begins with a frame; None as the mean."""
@@ -137,6 +150,7 @@ class Probe:
             "peak_bps": _rounded(self.peak_bps()),
             "sound": None if self.tracks is None else bool(self.tracks),
             "tracks": None if self.tracks is None else [asdict(track) for track in self.tracks],
+            "cannot_be_sent": self.cannot_be_sent,
             "rotation": self.rotation,
             "uneven_rate": self.uneven_rate,
             "types": self.types(),
@@ -150,7 +164,8 @@ class Probe:
 
     def tables(self) -> Group:
         """What the movie is made of, for a terminal."""
-        return Group(self._headline(), self._types_table(), self._groups_table())
+        unsent = [f"cannot be sent as it is: {reason}" for reason in self.cannot_be_sent]
+        return Group("\n".join([self._headline(), *unsent]), self._types_table(), self._groups_table())
 
     def _headline(self) -> str:
         header, frames = self.sequence, len(self.frames["size"])

@@ -22,7 +22,7 @@ from framewire.files import sha256
 from framewire.movie import cache, ffmpeg
 from framewire.movie.picture import Progress
 
-__all__ = ["CARRIED", "Sound", "Track", "check", "sound_of", "tracks_of"]
+__all__ = ["CARRIED", "Sound", "Track", "check", "refusal", "sound_of", "tracks_of"]
 
 CARRIED = {"aac": ("adts", ".aac"), "mp2": ("mp2", ".mp2"), "mp3": ("mp3", ".mp3")}
 """By ffmpeg's name of a codec the format in which its packets are written, and how such files end."""
@@ -85,12 +85,20 @@ def check(path: Path) -> Track:
     tracks = tracks_of(path)
     if not tracks:
         raise InputError(f"{path}: it has no sound; without movie.sound its video is sent alone")
-    if tracks[0].codec not in CARRIED:
-        raise InputError(
-            f"{path}: its sound is {tracks[0].codec}, and flows carry AAC and MPEG audio of layers II and III; without "
-            "movie.sound its video is sent alone"
-        )
+    if (why := refusal(tracks[0])) is not None:
+        raise InputError(f"{path}: {why}; without movie.sound its video is sent alone")
     return tracks[0]
+
+
+def refusal(track: Track) -> str | None:
+    """Why flows cannot carry a track, or None.
+
+    >>> refusal(Track("opus", 48000, 2, None)), refusal(Track("aac", 48000, 2, None))
+    ('its sound is opus, and flows carry AAC and MPEG audio of layers II and III', None)
+    """
+    if track.codec in CARRIED:
+        return None
+    return f"its sound is {track.codec}, and flows carry AAC and MPEG audio of layers II and III"
 
 
 def sound_of(path: Path, cache_dir: Path | None = None, progress: Progress | None = None) -> Sound:
