@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
     app.command(epilog="Example: framewire report runs/demo-20261120-140000 --open")(report)
     app.command(
         short_help="Score a run as a decoder conceals what is damaged.",
-        epilog="Example: framewire score runs/camera-20261120-140000",
+        epilog="Example: framewire score runs/camera-20261120-140000 udp",
     )(score)
     app.command(
         short_help="Write a film of what each viewer saw.",
@@ -115,12 +115,15 @@ def _refuse_no_run(directory: Path) -> None:
 @clear_errors
 def score(
     directory: RunDirectory,
+    flows: Annotated[
+        list[str] | None, typer.Argument(metavar="[FLOW]...", help="Flows to score [default: all].")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Score the pictures of a run both ways: damaged frames discarded, as in the report, and as decoded.
 
     As decoded, FFmpeg's decoder is given all that came, damaged frames up to their first gap, and conceals what it can.
-    The scores of all frames are kept as as_decoded.parquet.
+    The scores of all frames are kept as as_decoded.parquet, beside those of other flows that were scored before.
     """
     from framewire import as_decoded
     from framewire.report.data import load
@@ -129,7 +132,7 @@ def score(
     run = load(directory)
     files.check_takes_files(directory / as_decoded.FILE)
     with progress_module.for_console(stderr(), every_s=EVERY_S) as display:
-        scores, table, missing = as_decoded.measure(run, display)
+        scores, table, missing = as_decoded.measure(run, display, flows or ())
     for one in missing:
         warn(f"not scored: {one}")
     if not scores:

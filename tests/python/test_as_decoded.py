@@ -229,7 +229,8 @@ def test_similarity_is_that_of_each_pair() -> None:
 def test_the_command_line_prints_and_keeps_the_scores(
     run: ReportRun, scored: tuple[list[as_decoded.Score], pl.DataFrame], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(as_decoded, "measure", lambda _run, _progress: (*scored, ["tfrc: it has no pictures"]))
+    measure = as_decoded.measure
+    monkeypatch.setattr(as_decoded, "measure", lambda _run, _progress, _chosen: (*scored, ["tfrc: it has no pictures"]))
     asked = CliRunner().invoke(app, ["score", str(run.directory)])
     assert asked.exit_code == 0, asked.output
     assert "as decoded" in asked.output and "not scored: tfrc: it has no pictures" in asked.output
@@ -240,6 +241,14 @@ def test_the_command_line_prints_and_keeps_the_scores(
     mean = kept.filter((pl.col("flow") == "udp") & pl.col("as_decoded"))["psnr_db"].clip(upper_bound=CAP_DB).mean()
     assert [one["flow"] for one in scores] == ["udp", "tcp", "ts+rtp"]
     assert scores[0]["as_decoded_psnr_db"] == pytest.approx(mean)
+    # One flow is scored anew, and the others stay.
+    monkeypatch.setattr(as_decoded, "measure", measure)
+    one = CliRunner().invoke(app, ["score", str(run.directory), "udp", "--json"])
+    assert [again["flow"] for again in json.loads(one.stdout)] == ["udp"]
+    order = ["flow", "as_decoded", "display"]
+    assert RunDirectory(run.directory).table("as_decoded").sort(order).equals(kept.sort(order))
+    unknown = CliRunner().invoke(app, ["score", str(run.directory), "nosuch"])
+    assert unknown.exit_code == 2 and "nosuch: the run has no such flow; it has udp" in unknown.stderr
     kept_at = run.directory / as_decoded.FILE
     kept_at.write_bytes(kept_at.read_bytes()[:-9] + b"overwrite")
     with pytest.raises(InputError, match=r"as_decoded\.parquet"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,21 +48,26 @@ class Score:
     """Frames that were handed on up to their first gap."""
 
 
-def measure(run: ReportRun, progress: Progress | None = None) -> tuple[list[Score], pl.DataFrame, list[str]]:
-    """Scores each flow both ways, and returns means, the slots (the table of :data:`FILE`), and why flows have none.
+def measure(
+    run: ReportRun, progress: Progress | None = None, chosen: Sequence[str] = ()
+) -> tuple[list[Score], pl.DataFrame, list[str]]:
+    """Scores each flow both ways, all or those chosen, and returns means, the slots (the table of :data:`FILE`), and
+    why flows have none.
 
     The second way gives FFmpeg's decoder all frames that came whole, whatever they refer to, and of the others what
     came up to the first gap, as receivers do that do not discard; a picture is shown when the player of the run would
-    have it by then, and stands until the next one.
+    have it by then, and stands until the next one. Raises InputError for a flow that the run does not have.
     """
+    wanted = run.named(chosen)
     found = Pictures(run)
     originals, problems = found.originals
-    told = [f"{name}: {why}" for name, why in problems.items()]
+    told = [f"{name}: {why}" for name, why in problems.items() if name in wanted]
     scores, tables = [], [pl.DataFrame(schema=SCHEMA)]
     for original in originals:
-        for number, flow in enumerate(original.flows):
+        flows = [flow for flow in original.flows if flow.name in wanted]
+        for number, flow in enumerate(flows):
             if progress is not None:
-                progress({"event": "step", "text": f"decoding {flow.name}", "share": number / len(original.flows)})
+                progress({"event": "step", "text": f"decoding {flow.name}", "share": number / len(flows)})
             try:
                 score, table = _of_flow(run, flow, original, found.received(flow, original))
             except StreamError as error:
@@ -74,8 +79,11 @@ def measure(run: ReportRun, progress: Progress | None = None) -> tuple[list[Scor
 
 
 def write(run: ReportRun, table: pl.DataFrame) -> Path:
-    """Keeps the scores in the run directory."""
+    """Keeps the scores in the run directory, beside those of other flows that are there."""
     path = run.directory / FILE
+    kept = run.as_decoded
+    if kept.schema == table.schema:
+        table = pl.concat([kept.filter(~pl.col("flow").is_in(table["flow"].unique().to_list())), table])
     with replacing(path) as part:
         table.write_parquet(part)
     with suppress(OSError, ValueError):  # of a run without checksums, or that cannot be written: none

@@ -101,12 +101,9 @@ def of_run(run: ReportRun, chosen: Sequence[str] = ()) -> tuple[list[Screen], li
 
     Raises InputError for a flow that the run does not have, and where no picture can be had at all.
     """
-    names = [flow.name for flow in run.streams]
-    if unknown := [name for name in chosen if name not in names]:
-        raise InputError(f"{unknown[0]}: the run has no such flow; it has {', '.join(names)}")
+    wanted = run.named(chosen)
     pictures = Pictures(run)
     originals, problems = pictures.originals
-    wanted = chosen or names
     screens: list[Screen] = []
     without = {name: problems[name] for name in wanted if name in problems}
     for original in originals:

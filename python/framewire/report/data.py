@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -70,6 +70,13 @@ class ReportRun:
     def streams(self) -> list[Flow]:
         """The flows that a viewer watches: all but cross traffic."""
         return [flow for flow in self.flows if not flow.is_bulk]
+
+    def named(self, chosen: Sequence[str]) -> list[str]:
+        """The names of the streams, or those chosen; raises InputError for one that is none."""
+        names = [flow.name for flow in self.streams]
+        if unknown := [name for name in chosen if name not in names]:
+            raise InputError(f"{unknown[0]}: the run has no such flow; it has {', '.join(names)}")
+        return [name for name in names if name in chosen] if chosen else names
 
     @property
     def of_movie(self) -> list[Flow]:
