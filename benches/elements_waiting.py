@@ -29,6 +29,7 @@ from pathlib import Path
 from elements import NOISE, Case, encode
 
 from framewire.gstreamer import plugin_directory
+from framewire.studies.writers import markdown_table
 
 FRAMES_PER_SECOND = 25
 READ_AT_ONCE = 1_500
@@ -118,7 +119,7 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
-def run(sender: Sender, movie: Path, bits_per_second: float, seconds: float, environment: dict[str, str]) -> str:
+def run(sender: Sender, movie: Path, bits_per_second: float, seconds: float, environment: dict[str, str]) -> list[str]:
     """Runs one pipeline and gives its row of the table."""
     listener = None if sender.listens else socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1] if listener else free_port()
@@ -147,7 +148,7 @@ def run(sender: Sender, movie: Path, bits_per_second: float, seconds: float, env
         if listener:
             listener.close()
     came = int(reading.marks[-1][0] * FRAMES_PER_SECOND) + 1
-    return f"| `{sender.name}` | {dropped} of {came} | {age(reading, movie.read_bytes()):.1f} s |"
+    return [f"`{sender.name}`", f"{dropped} of {came}", f"{age(reading, movie.read_bytes()):.1f} s"]
 
 
 def main() -> int:
@@ -160,9 +161,11 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="framewire-waiting-") as name:
         media = Case("waiting", int(options.seconds) + 5, ENCODER, "mpegvideoparse", "", "")
         movie = encode(media, Path(name))
-        print("| | frames dropped | the picture is old by |\n|---|---|---|")
+        rows = []
         for sender in SENDERS:
-            print(run(sender, movie, options.kbps * 1e3, options.seconds, environment), flush=True)
+            print(f"{sender.name} ...", file=sys.stderr, flush=True)
+            rows.append(run(sender, movie, options.kbps * 1e3, options.seconds, environment))
+    print(markdown_table(("", "frames dropped", "the picture is old by"), rows, "left"))
     return 0
 
 

@@ -18,17 +18,20 @@ import polars as pl
 
 import framewire
 from framewire import stats
+from framewire.commands import stdout
+from framewire.studies.table import of_findings
+from framewire.studies.verdicts import Bounds, Claim, Finding, Verdict, counted
+from framewire.studies.writers import terminal
 
 ROOT = Path(__file__).parents[1]
 OVEN = (20.0, 40.0)
 DATAGRAM = ("udp-blocking", "udp", "udp-whole", "udp+ifd")
 
-Check = tuple[str, str, str, bool]
 
-
-def between(what: str, value: float, low: float, high: float, unit: str = "") -> Check:
+def between(what: str, value: float, low: float, high: float, unit: str = "") -> Finding:
     """A bound on both sides."""
-    return what, f"{value:.2f}{unit}", f"{low:g} to {high:g}{unit}", low <= value <= high
+    bounds = Bounds(low, high)
+    return Finding(Claim(what, f"{bounds}{unit}"), f"{value:.2f}{unit}", Verdict.of(bounds.hold(value)))
 
 
 def scenario(directory: Path, bitrate: int, oven: bool) -> framewire.Run:
@@ -54,7 +57,7 @@ def lost_share(row: dict[str, float], kinds: str) -> float:
     return 100 * sum(row[f"lost_{kind}"] for kind in kinds) / sum(row[f"frames_{kind}"] for kind in kinds)
 
 
-def six_quiet(run: framewire.Run) -> Iterator[Check]:
+def six_quiet(run: framewire.Run) -> Iterator[Finding]:
     """6 Mbit/s without interference: the link is too narrow, and the transports differ in what gives."""
     ifd = row(run, "tcp+ifd")
     yield between("tcp+ifd: duration", ifd["duration_s"], 59.5, 60.5, " s")
@@ -74,7 +77,7 @@ def six_quiet(run: framewire.Run) -> Iterator[Check]:
     yield between("udp-blocking: duration", row(run, "udp-blocking")["duration_s"], 80, 90, " s")
 
 
-def three_quiet(run: framewire.Run) -> Iterator[Check]:
+def three_quiet(run: framewire.Run) -> Iterator[Finding]:
     """3 Mbit/s: the link is wide enough for everything."""
     for name in run.summary["flow"]:
         summary = row(run, name)
@@ -95,7 +98,7 @@ def dip(run: framewire.Run, flow: str) -> tuple[float, float]:
     return 100 * mean(*OVEN) / before, 100 * mean(OVEN[1] + 1, OVEN[1] + 11) / before
 
 
-def oven_dips(six: framewire.Run, three: framewire.Run) -> Iterator[Check]:
+def oven_dips(six: framewire.Run, three: framewire.Run) -> Iterator[Finding]:
     """The oven costs throughput where there is none to spare, and the streams recover."""
     for flow in ("udp-blocking", "tcp", "tcp+ifd"):
         during, after = dip(six, flow)
@@ -105,14 +108,12 @@ def oven_dips(six: framewire.Run, three: framewire.Run) -> Iterator[Check]:
         yield between(f"{flow}: dip at 6 Mbit/s less dip at 3 Mbit/s", relaxed - during, 1, 40, " points")
 
 
-def report(title: str, checks: Iterator[Check]) -> int:
-    """Prints checks and returns how many failed."""
-    failed = 0
-    print(f"\n{title}")
-    for what, value, allowed, holds in checks:
-        failed += not holds
-        print(f"  {'ok  ' if holds else 'FAIL'} {what:58} {value:>14}   {allowed}")
-    return failed
+def report(title: str, findings: Iterator[Finding]) -> int:
+    """Prints what was found and returns how often it does not hold."""
+    every = list(findings)
+    print()
+    stdout().print(terminal(of_findings(every, heads=("what", "allowed", "measured"), title=title)))
+    return counted(one.verdict for one in every)[Verdict.FAILS]
 
 
 def ratio(run: framewire.Run) -> str:

@@ -24,6 +24,9 @@ import polars as pl
 
 import framewire
 from framewire.confidence import student_t
+from framewire.studies.table import Cell
+from framewire.studies.verdicts import Bounds, Verdict
+from framewire.studies.writers import markdown_table
 
 DRAWS = range(1, 21)
 """Seeds of the simulated world."""
@@ -60,6 +63,11 @@ class Point:
     value: Callable[[Stream], float]
     low: float
     high: float
+
+    @property
+    def bounds(self) -> Bounds:
+        """Between which values it agrees."""
+        return Bounds(self.low, self.high)
 
     def text(self, seed: int) -> str:
         """The scenario: rate, queue and loss towards the receiver, a round trip of 10 ms, connections of reno that
@@ -116,6 +124,12 @@ POINTS = {
 """What is looked at. Points of one scenario are streamed once."""
 
 
+KEPT = Bounds(low=0.85)
+"""Of the rate without loss."""
+
+HEADS = ("what", "bound", "emulated: mean (least to most)", "simulated", "difference", "verdict")
+
+
 def stream_of(run: framewire.Run) -> Stream:
     """What a run says."""
     packets = run.results.packets.filter((pl.col("flow") == "vtp") & pl.col("sequence").is_not_null())
@@ -170,28 +184,36 @@ def runs_of(points: Iterable[Point], seeds: Sequence[int], world: str, at_once: 
     return found
 
 
-def verdict(values: Sequence[float], low: float, high: float) -> str:
+def verdict(values: Sequence[float], bounds: Bounds) -> Verdict:
     """Of all runs together: one says nothing of its spread, and a bound between runs decides nothing."""
-    inside = [low <= value <= high for value in values]
+    inside = [bounds.hold(value) for value in values]
     if len(values) < 2 or any(inside) != all(inside):
-        return "undecided"
-    return "holds" if all(inside) else "does not hold"
+        return Verdict.UNDECIDED
+    return Verdict.HOLDS if all(inside) else Verdict.FAILS
 
 
-def row(name: str, point: Point, emulated: list[Stream], simulated: list[Stream]) -> tuple[str, str]:
-    """A line of the table, and whether the point holds in the emulated world."""
+def told(values: Sequence[float]) -> str:
+    """The mean and what it is of."""
+    if not values:
+        return "every run was disturbed"
+    return f"{fmean(values):.3f} ({min(values):.3f} to {max(values):.3f}, {len(values)} runs)"
+
+
+def row(point: Point, emulated: list[Stream], simulated: list[Stream]) -> list[str | Cell]:
+    """A line of the table: whether the point holds in the emulated world."""
     here = [point.value(stream) for stream in emulated if stream.disturbed is None]
     there = [point.value(stream) for stream in simulated]
+    found = _chip(verdict(here, point.bounds))
     if not here:
-        return f"| {name}: {point.what} | every run was disturbed | | | | undecided |", "undecided"
+        return [point.what, str(point.bounds), told(here), f"{fmean(there):.3f}", "", found]
     reach = student_t(PROBABILITY, len(there) - 1) * stdev(there) * math.sqrt(1 / len(here) + 1 / len(there))
     difference = fmean(here) - fmean(there)
-    found = verdict(here, point.low, point.high)
-    return (
-        f"| {point.what} | {point.low:g} to {point.high:g} | {fmean(here):.3f} ({min(here):.3f} to {max(here):.3f}, "
-        f"{len(here)} runs) | {fmean(there):.3f} | {difference:+.3f}, by chance up to {reach:.3f} | {found} |",
-        found,
-    )
+    apart = f"{difference:+.3f}, by chance up to {reach:.3f}"
+    return [point.what, str(point.bounds), told(here), f"{fmean(there):.3f}", apart, found]
+
+
+def _chip(found: Verdict) -> Cell:
+    return Cell(text=found, mark=found)
 
 
 def kept_at_loss(runs: Runs) -> list[float]:
@@ -217,18 +239,13 @@ def main() -> int:
         keep.mkdir(parents=True, exist_ok=True)
         emulated = runs_of(points.values(), range(1, options.seeds + 1), "emulated", options.at_once, keep)
         simulated = runs_of(points.values(), DRAWS, "simulated", 2, keep)
-    print("\n| what | bound | emulated: mean (least to most) | simulated | difference | |\n|---|---|---|---|---|---|")
-    verdicts = []
-    for name, point in points.items():
-        line, found = row(name, point, emulated[point.place], simulated[point.place])
-        print(line)
-        verdicts.append(found)
+    rows = [row(point, emulated[point.place], simulated[point.place]) for point in points.values()]
     if {"loss-free", "loss"} <= set(points):
         here, there = kept_at_loss(emulated), kept_at_loss(simulated)
-        verdicts.append(verdict(here, 0.85, math.inf))
-        told = f"{fmean(here):.3f} ({min(here):.3f} to {max(here):.3f}, {len(here)} runs)" if here else "none"
-        print(f"| of its rate kept at 1 % loss | at least 0.85 | {told} | {fmean(there):.3f} | | {verdicts[-1]} |")
-    return 0 if set(verdicts) == {"holds"} else 1
+        found = _chip(verdict(here, KEPT))
+        rows.append(["of its rate kept at 1 % loss", str(KEPT), told(here), f"{fmean(there):.3f}", "", found])
+    print(f"\n{markdown_table(HEADS, rows, 'left')}")
+    return 0 if all(isinstance(one[-1], Cell) and one[-1].mark == Verdict.HOLDS for one in rows) else 1
 
 
 if __name__ == "__main__":

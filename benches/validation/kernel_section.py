@@ -12,9 +12,9 @@ from typing import Any
 import polars as pl
 from comparison import ALGORITHMS, PRECISION, Cell, percent, quantile
 
-from framewire.studies.table import Cell as TableCell
+from framewire.studies.table import of_findings
 from framewire.studies.verdicts import Finding, Verdict, counted
-from framewire.studies.writers import markdown_table
+from framewire.studies.writers import markdown, markdown_table
 
 WORST = 15
 CONDITIONS = """\
@@ -50,17 +50,13 @@ def read_reasons(path: Path) -> list[Reason]:
 
 
 def summary(criteria: Sequence[Finding]) -> str:
-    """The criteria, met or not."""
-    rows = [(one.claim.source, one.finds, one.claim.says, _answer(one.verdict)) for one in criteria]
+    """The criteria, and what came of each."""
+    table = of_findings(criteria, heads=("what", "bound", "found"))
     held = counted(one.verdict for one in criteria)[Verdict.HOLDS]
     return (
         f"## Criteria against this kernel\n\n{held} of {len(criteria)} hold. Errors are those of cell means, two-sided."
-        f"\n\n{markdown_table(('what', 'found', 'bound', 'holds'), rows, 'left')}"
+        f"\n\n{markdown(table)}"
     )
-
-
-def _answer(verdict: Verdict | None) -> TableCell:
-    return TableCell(text="yes" if verdict == Verdict.HOLDS else "no", mark=verdict)
 
 
 def write(cells: Sequence[Cell], kernel: pl.DataFrame, reasons: Path, dataset: Path, pictures: str) -> str:

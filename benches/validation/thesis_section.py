@@ -8,6 +8,7 @@ from framewire.studies.verdicts import Verdict
 from framewire.studies.writers import markdown_table
 
 HEAD = "## Against the 802.11b thesis\n"
+COUNTED = (Verdict.HOLDS, Verdict.FAILS, Verdict.EXCEPTED)
 
 
 def write(reproduced: dict[str, Any] | None) -> str:
@@ -29,10 +30,10 @@ def write(reproduced: dict[str, Any] | None) -> str:
         HEAD,
         "`framewire reproduce ouwens` repeats the measurement campaign and prints each table of chapter 3 beside ours; "
         f"here is the outcome. {reproduced['headline']}\n",
-        markdown_table(("bound", "met", "missed", "excepted"), bounds, "left"),
+        markdown_table(("bound", *map(str, COUNTED)), bounds, "left"),
     ]
     if missed:
-        parts += ["Numbers that miss their bound:\n"]
+        parts += ["Numbers whose bound does not hold:\n"]
         parts += [markdown_table(("table", "row", "column", "thesis", "here", "why"), missed, "left")]
     return "\n".join(parts)
 
@@ -41,7 +42,7 @@ def _counts(bound: dict[str, Any]) -> list[int]:
     """How many numbers hold, do not, and are excepted; of version 0.1 under names of their own."""
     if "verdicts" not in bound:
         return [bound[name] for name in ("met", "missed", "excepted")]
-    return [bound["verdicts"][verdict] for verdict in (Verdict.HOLDS, Verdict.FAILS, Verdict.EXCEPTED)]
+    return [bound["verdicts"][verdict] for verdict in COUNTED]
 
 
 def _number(value: float | None, one: dict[str, Any]) -> str:

@@ -171,9 +171,15 @@ def of_texts(
     return Table(title, heads, tuple(columns), tuple(made), note, key)
 
 
-def of_findings(findings: Sequence[Finding], *, title: str = "", key: str = "") -> Table:
+def of_findings(
+    findings: Sequence[Finding],
+    *,
+    heads: tuple[str, str, str] = ("where", "what is said", "here"),
+    title: str = "",
+    key: str = "",
+) -> Table:
     """Claims and what came of them, a row each."""
-    names = [Column(name, align="left") for name in ("where", "what is said", "here", "verdict")]
+    names = [Column(name, align="left") for name in (*heads, "verdict")]
     rows: list[list[str | Cell]] = [
         [one.claim.source, one.claim.says, one.finds, Cell(text=one.verdict or "", mark=one.verdict)]
         for one in findings
