@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import math
 import re
 from collections.abc import Sequence
 
@@ -96,7 +95,7 @@ def coverage(flows: Sequence[tuple[int, int]]) -> str:
     all of it.
 
     >>> coverage([(750, 683), (750, 680)])
-    ' after 9 % of the movie (67 to 70 of 750 frames)'
+    ' after 8 to 9 % of the movie (67 to 70 of 750 frames, by flow)'
     >>> coverage([(750, 0), (750, 0)]), coverage([(1500, 1499)])
     ('', ' after less than 1 % of the movie (1 of 1,500 frames)')
     """
@@ -104,10 +103,14 @@ def coverage(flows: Sequence[tuple[int, int]]) -> str:
     if not any(left for _, left in flows):
         return ""
     offered = sorted({all_of_it - left for all_of_it, left in flows})
-    share = 100 * offered[-1] / frames
-    counted = " to ".join(f"{count:,}" for count in dict.fromkeys((offered[0], offered[-1])))
-    text = "less than 1 %" if 0 < share < 1 else f"{math.floor(share)} %"
-    return f" after {text} of the movie ({counted} of {frames:,} frames)"
+    ends = dict.fromkeys((offered[0], offered[-1]))
+    shares = " to ".join(dict.fromkeys(_whole_percent(count, frames) for count in ends))
+    counts = " to ".join(f"{count:,}" for count in ends)
+    return f" after {shares} % of the movie ({counts} of {frames:,} frames{', by flow' if len(ends) > 1 else ''})"
+
+
+def _whole_percent(part: int, whole: int) -> str:
+    return "less than 1" if 0 < 100 * part < whole else str(100 * part // whole)
 
 
 def on_the_way(run: ReportRun) -> str:
