@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from framewire.run_handle import Event, Progress
-from framewire.transports import TRANSPORTS
+from framewire.transports import parts_of
 
 __all__ = ["in_words", "told_apart"]
 
@@ -34,7 +34,7 @@ def told_apart(notify: Progress, transports: Mapping[str, str]) -> Progress:
 
 
 def _apart(dropped: int | None, transport: str) -> tuple[int | None, int | None]:
-    parts = next((one.parts for one in TRANSPORTS if one.name == transport), None)
+    parts = parts_of(transport)
     if dropped is None or parts is None:
         return None, None
     if dropped == 0 or parts.queue == "direct":

@@ -19,6 +19,7 @@ __all__ = [
     "current_name",
     "may_drop",
     "of_family",
+    "parts_of",
 ]
 
 
@@ -81,8 +82,17 @@ def may_drop(name: str) -> bool:
     >>> may_drop("tcp+ifd"), may_drop("tcp"), may_drop("bulk"), may_drop("of another version")
     (True, False, False, False)
     """
-    parts = next((one.parts for one in TRANSPORTS if one.name == name), None)
+    parts = parts_of(name)
     return parts is not None and parts.queue != "direct"
+
+
+def parts_of(name: str) -> Parts | None:
+    """What a transport of the movie is made of; None for any other.
+
+    >>> parts_of("rtp+tcp"), parts_of("bulk")
+    (Parts(queue='direct', format='rtp', session='rfc4571', socket='stream', overflow=None), None)
+    """
+    return next((one.parts for one in TRANSPORTS if one.name == name), None)
 
 
 def of_family(family: str) -> tuple[str, ...]:

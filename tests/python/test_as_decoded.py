@@ -12,7 +12,8 @@ from typer.testing import CliRunner
 
 import framewire
 from framewire import InputError, as_decoded
-from framewire.as_decoded.arrived import Arrival, arrivals, beginning
+from framewire.as_decoded.arrived import Arrival, arrivals
+from framewire.as_decoded.beginning import beginning
 from framewire.as_decoded.similarity import Similarity
 from framewire.cli import app
 from framewire.movie.probe import probe

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from framewire.as_decoded.arrived import Arrival, arrivals, beginning, is_of_the_movie
+from framewire.as_decoded.arrived import Arrival, arrivals
+from framewire.as_decoded.beginning import beginning, is_of_the_movie
 from framewire.as_decoded.similarity import Similarity
 from framewire.content_store import replacing
 from framewire.playout import play
