@@ -2,6 +2,7 @@
 //! one, two buffers are a frame.
 
 mod held;
+mod preceding_headers;
 
 use framewire_media::access_unit::{
     AccessUnit, AccessUnitError, AccessUnitReader, AssembledFrame, Codec, FrameAssembler, FramePart, Framing, KeyKind,
@@ -17,6 +18,7 @@ use gst::prelude::*;
 use crate::codec::Stream;
 pub(crate) use held::Held;
 use held::{inserted, sum};
+pub(crate) use preceding_headers::{BufferError, PrecedingHeaders};
 
 /// What a buffer is.
 #[derive(Clone, Debug)]

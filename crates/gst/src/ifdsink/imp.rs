@@ -19,7 +19,7 @@ use super::preroll::wait_unlocked;
 use super::settings::{PROPERTIES, SinkSettings};
 use super::times;
 use crate::codec::Unusable;
-use crate::frames::{Held, ends_frame};
+use crate::frames::{BufferError, Held, ends_frame};
 use crate::lock::lock;
 use crate::settings::INEFFECTIVE;
 use crate::stats::{self, now};
@@ -297,12 +297,12 @@ impl IfdSink {
                 gst::element_imp_error!(self, gst::CoreError::Negotiation, ("{reason}"));
                 gst::FlowError::NotNegotiated
             }
-            Unreadable::Memory => {
-                gst::element_imp_error!(self, gst::ResourceError::Read, ["the memory of a buffer cannot be read"]);
+            Unreadable::Buffer(error @ BufferError::Memory) => {
+                gst::element_imp_error!(self, gst::ResourceError::Read, ["{}", error.reason()]);
                 gst::FlowError::Error
             }
-            Unreadable::NoPictures => {
-                gst::element_imp_error!(self, gst::StreamError::Format, ["headers without end, and no picture"]);
+            Unreadable::Buffer(error @ BufferError::NoPictures) => {
+                gst::element_imp_error!(self, gst::StreamError::Format, ["{}", error.reason()]);
                 gst::FlowError::Error
             }
         }

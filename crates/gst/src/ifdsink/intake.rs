@@ -1,22 +1,17 @@
 //! From buffers to frames that a sending half takes, without a copy.
 
-use bytes::Bytes;
 use framewire_media::access_unit::{Codec, Framing};
 use framewire_transport::frame::OutgoingFrame;
 
 use crate::codec::{Stream, Unusable};
-use crate::frames::{FrameReader, Held, Reading};
+use crate::frames::{BufferError, FrameReader, Held, PrecedingHeaders, Reading};
 use crate::ifdsink::settings::Carrier;
-
-/// Headers without a picture are kept for the picture that they belong to; more than this is no stream of video.
-const MOST_HEADERS: usize = 1 << 20;
 
 /// Reads the buffers of one stream.
 #[derive(Debug, Default)]
 pub(super) struct Intake {
     reader: Option<FrameReader>,
-    /// Headers that came without a picture: they travel with the next one.
-    headers: Vec<u8>,
+    headers: PrecedingHeaders,
 }
 
 /// A frame for the sending half, and the same with its buffer.
@@ -35,10 +30,14 @@ pub(super) struct Frame {
 pub(super) enum Unreadable {
     /// No caps came before it.
     NoCaps,
-    /// Its memory cannot be mapped.
-    Memory,
-    /// More headers came than any stream has.
-    NoPictures,
+    /// Its bytes are of no use.
+    Buffer(BufferError),
+}
+
+impl From<BufferError> for Unreadable {
+    fn from(error: BufferError) -> Self {
+        Self::Buffer(error)
+    }
 }
 
 impl Intake {
@@ -78,15 +77,9 @@ impl Intake {
         let mut frames = vec![];
         for reading in readings {
             match reading {
-                Reading::Kept(held) => {
-                    let bytes = bytes_of(&held.buffer)?;
-                    if self.headers.len() + bytes.len() > MOST_HEADERS {
-                        return Err(Unreadable::NoPictures);
-                    }
-                    self.headers.extend_from_slice(&bytes);
-                }
+                Reading::Kept(held) => self.headers.keep(&held.buffer)?,
                 Reading::Frame { frame, problem } => {
-                    let bytes = self.bytes_of_frame(&frame.bytes)?;
+                    let bytes = self.headers.before(&frame.bytes)?;
                     let outgoing = OutgoingFrame {
                         id: frame.id,
                         kind: frame.kind,
@@ -105,7 +98,8 @@ impl Intake {
 
     /// Headers for which no picture came, at the end of the stream: the end code, for instance.
     pub(crate) fn tail(&mut self) -> Option<OutgoingFrame> {
-        if self.headers.is_empty() {
+        let headers = self.headers.take();
+        if headers.is_empty() {
             return None;
         }
         Some(OutgoingFrame {
@@ -115,7 +109,7 @@ impl Intake {
             duration: framewire_units::Duration::ZERO,
             rtp_timestamp: 0,
             decode_timestamp: 0,
-            bytes: std::mem::take(&mut self.headers).into(),
+            bytes: headers.into(),
         })
     }
 
@@ -131,26 +125,8 @@ impl Intake {
         if let Some(reader) = &mut self.reader {
             reader.reset();
         }
-        self.headers.clear();
+        self.headers.take();
     }
-
-    /// With the headers before it. A frame in one buffer is not copied.
-    fn bytes_of_frame(&mut self, held: &Held) -> Result<Bytes, Unreadable> {
-        if self.headers.is_empty() && held.second_field.is_none() {
-            return bytes_of(&held.buffer);
-        }
-        let mut whole = std::mem::take(&mut self.headers);
-        for buffer in held.buffers() {
-            whole.extend_from_slice(&bytes_of(buffer)?);
-        }
-        Ok(whole.into())
-    }
-}
-
-/// The buffer's own memory, for as long as the bytes live.
-fn bytes_of(buffer: &gst::Buffer) -> Result<Bytes, Unreadable> {
-    let map = buffer.clone().into_mapped_buffer_readable().map_err(|_| Unreadable::Memory)?;
-    Ok(Bytes::from_owner(map))
 }
 
 /// A byte stream must say where frames begin, and the packets of this element are of MPEG video (RFC 2250).

@@ -10,18 +10,14 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use framewire_adaptive::live::{Alignment, LevelFrame, Limits, LiveSource, Misaligned, Names, Taken, WindowState};
 use framewire_media::access_unit::{Codec, Framing};
 use framewire_units::Duration;
 
 use crate::codec::{Stream, Unusable};
-use crate::frames::{FrameReader, Held, Reading};
+use crate::frames::{BufferError, FrameReader, PrecedingHeaders, Reading};
 
 pub(super) use pads::{number_of, template};
-
-/// Headers without a picture are kept for the picture that they belong to; more than this is no stream of video.
-const MOST_HEADERS: usize = 1 << 20;
 
 /// What levels and their limits are called here.
 const PADS: Names = Names { level: "pad sink_", time: "max-size-time", bytes: "max-size-bytes" };
@@ -92,7 +88,7 @@ struct Input {
     movie: Option<Movie>,
     segment: Option<gst::FormattedSegment<gst::ClockTime>>,
     /// Headers that came without a picture: they travel with the next one.
-    headers: Vec<u8>,
+    headers: PrecedingHeaders,
 }
 
 /// What levels have in common.
@@ -238,7 +234,7 @@ impl Live {
                 reader.reset();
             }
             input.segment = None;
-            input.headers.clear();
+            input.headers.take();
         }
         self.alignment.begin_again();
         self.source.end_group()
@@ -262,24 +258,18 @@ impl Input {
     }
 
     fn frames(&mut self, pad: u32, readings: impl IntoIterator<Item = Reading>) -> Result<Vec<LevelFrame>, Refusal> {
-        let unreadable = |_| Refusal::Data { pad, reason: "the memory of a buffer cannot be read" };
+        let refusal = |error: BufferError| Refusal::Data { pad, reason: error.reason() };
         let mut frames = vec![];
         for reading in readings {
             match reading {
-                Reading::Kept(held) => {
-                    let map = held.buffer.map_readable().map_err(unreadable)?;
-                    if self.headers.len() + map.len() > MOST_HEADERS {
-                        return Err(Refusal::Data { pad, reason: "headers without end, and no picture" });
-                    }
-                    self.headers.extend_from_slice(&map);
-                }
+                Reading::Kept(held) => self.headers.keep(&held.buffer).map_err(refusal)?,
                 Reading::Frame { frame, .. } => {
                     let time = frame.bytes.buffer.pts().or(frame.bytes.buffer.dts());
                     let running = match &self.segment {
                         Some(segment) => time.and_then(|time| running_time(segment, time)),
                         None => time,
                     };
-                    let bytes = self.bytes_of(&frame.bytes).map_err(unreadable)?;
+                    let bytes = self.headers.before(&frame.bytes).map_err(refusal)?;
                     let key = frame.dependencies.key;
                     frames.push(LevelFrame { time: running.map(Duration::from), key, bytes });
                 }
@@ -287,23 +277,6 @@ impl Input {
         }
         Ok(frames)
     }
-
-    /// The bytes of a frame, with the headers before it. A frame in one buffer is not copied.
-    fn bytes_of(&mut self, held: &Held) -> Result<Bytes, gst::glib::BoolError> {
-        if self.headers.is_empty() && held.second_field.is_none() {
-            let map = held.buffer.clone().into_mapped_buffer_readable().map_err(buffer_error)?;
-            return Ok(Bytes::from_owner(map));
-        }
-        let mut whole = std::mem::take(&mut self.headers);
-        for buffer in held.buffers() {
-            whole.extend_from_slice(&buffer.map_readable()?);
-        }
-        Ok(whole.into())
-    }
-}
-
-fn buffer_error(_: gst::Buffer) -> gst::glib::BoolError {
-    gst::glib::bool_error!("not readable")
 }
 
 /// Frames that are decoded before the segment begins have none.
