@@ -67,7 +67,7 @@ def test_what_has_no_quantisers_is_refused(encoded: Path, tmp_path: Path) -> Non
 
 def test_psnr_is_that_of_equation_7_now_and_for_frozen_frames(encoded: Path, tmp_path: Path) -> None:
     picture = ["-f", "lavfi", "-i", "testsrc2=size=240x192:rate=24000/1001,trim=end_frame=30"]
-    by_lag = quality._psnr(encoded, picture, tmp_path, FRAMES)
+    by_lag = quality._psnr(encoded, picture, FRAMES)
     assert [len(lag) for lag in by_lag] == [FRAMES] * (quality.FROZEN + 1)
     # By hand: luminance of both as raw bytes.
     size = 240 * 192
@@ -82,7 +82,13 @@ def test_psnr_is_that_of_equation_7_now_and_for_frozen_frames(encoded: Path, tmp
     before, after = luminance(*picture), luminance("-i", str(encoded))
     for lag, frame in ((0, 0), (0, 17), (3, 20), (12, 29)):
         squares = sum((a - b) ** 2 for a, b in zip(before[frame], after[frame - lag], strict=True))
-        assert by_lag[lag][frame] == pytest.approx(decibel(squares / size, quality.LARGEST_DB), abs=0.02)
+        assert by_lag[lag][frame] == pytest.approx(decibel(squares / size, quality.LARGEST_DB), abs=1e-9)
+    # And by FFmpeg's own filter, which prints errors of two decimals.
+    stats = tmp_path / "psnr.txt"
+    graph = f"[0:v]setpts=N[a];[1:v]setpts=N[b];[a][b]psnr=stats_file={stats}"
+    run("ffmpeg", "-v", "error", "-i", str(encoded), *picture, "-filter_complex", graph, "-f", "null", "-")
+    told = [float(error) for error in re.findall(r"mse_y:([0-9.]+)", stats.read_text())]
+    assert [255**2 / 10 ** (one / 10) for one in by_lag[0]] == pytest.approx(told, abs=0.0051)
     assert sum(by_lag[0]) / FRAMES > sum(by_lag[1][1:]) / (FRAMES - 1) + 1, "a frozen frame is worse"
 
 

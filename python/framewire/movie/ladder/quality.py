@@ -7,28 +7,25 @@ there: PSNR is computed for each frame and for up to :data:`FROZEN` frames later
 from __future__ import annotations
 
 import json
-import re
-import tempfile
-from collections.abc import Sequence
+import subprocess
+from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from framewire.content_store import replacing
+from framewire.content_store import ContentStore, key
 from framewire.errors import InputError, MachineError
 from framewire.files import read_json
 from framewire.movie import cache, ffmpeg
 from framewire.movie.ladder.build import MadeLadder
 from framewire.movie.ladder.picture import LabSource
-from framewire.movie.ladder.presets import named
+from framewire.movie.ladder.presets import Preset, named
 from framewire.movie.ladder.quantisers import quantisers_of
 from framewire.movie.picture import Progress
-from framewire.psnr import decibel
+from framewire.psnr import decibel, squared_error
 
-__all__ = ["FROZEN", "LARGEST_DB", "QUALITY", "Quality", "measure"]
-
-FORMAT = 1
-QUALITY = "quality.json"
+__all__ = ["FROZEN", "LARGEST_DB", "NAME", "Quality", "measure"]
 
 FROZEN = 12
 """For how many frames after its own a frame is compared: half a second; one that stays longer counts as then."""
@@ -36,7 +33,8 @@ FROZEN = 12
 LARGEST_DB = 99.0
 """PSNR of what does not differ at all, whose PSNR is infinite."""
 
-_LINE = re.compile(r"^n:(\d+) .*\bmse_y:([0-9.]+)", re.MULTILINE)
+NAME = f"quality-{key({'format': 2, 'frozen': FROZEN, 'largest_db': LARGEST_DB})}.json"
+"""Of what is kept beside the ladder, by what it is besides the ladder's."""
 
 
 @dataclass(frozen=True)
@@ -60,29 +58,31 @@ def measure(made: MadeLadder, progress: Progress | None = None) -> Quality:
     Raises InputError for a ladder of something else, whose picture before encoding is not at hand, and MachineError
     when ffmpeg is missing or nothing can be written.
     """
-    kept = made.directory / QUALITY
-    found = _found(kept)
-    if found is not None:
-        return found
     preset = made.description["preset"]
     if preset is None or any(level.suffix != ".avi" for level in made.levels):
         raise InputError(f"{made.directory}: a ladder of a preset in mpeg4 is needed, to compare it with its picture")
     report = progress or (lambda _step, _share: None)
+
+    def make(scratch: Path) -> Path:
+        text = json.dumps(asdict(_measured(made, named(preset), scratch, report)))
+        kept = scratch / "made"
+        kept.write_text(text, encoding="utf-8")
+        return kept
+
     try:
-        with tempfile.TemporaryDirectory(prefix=".quality-", dir=made.directory.parent) as scratch:
-            source = LabSource(named(preset), made.description["frames"])
-            picture = source.input(cache.cache_directory(), Path(scratch), report)
-            psnr = []
-            for number, level in enumerate(made.levels):
-                report(f"comparing level {number} with the picture", number / len(made.levels))
-                psnr.append(_psnr(level, picture, Path(scratch), source.frames))
-        quality = Quality(tuple(tuple(quantisers_of(level)) for level in made.levels), tuple(psnr))
-        text = json.dumps({"format": FORMAT, **asdict(quality)})
-        with replacing(kept) as part:
-            part.write_text(text, encoding="utf-8")
+        return ContentStore(made.directory).keep(NAME, _found, make, report)
     except OSError as error:
-        raise MachineError(f"{kept}: the quality cannot be kept: {error.strerror or error}") from error
-    return quality
+        raise MachineError(f"{made.directory}: the quality cannot be kept: {error.strerror or error}") from error
+
+
+def _measured(made: MadeLadder, preset: Preset, scratch: Path, report: Progress) -> Quality:
+    source = LabSource(preset, made.description["frames"])
+    picture = source.input(cache.cache_directory(), scratch, report)
+    psnr = []
+    for number, level in enumerate(made.levels):
+        report(f"comparing level {number} with the picture", number / len(made.levels))
+        psnr.append(_psnr(level, picture, source.frames))
+    return Quality(tuple(tuple(quantisers_of(level)) for level in made.levels), tuple(psnr))
 
 
 def _found(path: Path) -> Quality | None:
@@ -90,43 +90,38 @@ def _found(path: Path) -> Quality | None:
         stored: dict[str, Any] = read_json(path)
     except (FileNotFoundError, NotADirectoryError, ValueError):
         return None
-    if stored.get("format") != FORMAT:
-        return None
     quantisers = tuple(tuple(level) for level in stored["quantisers"])
     return Quality(quantisers, tuple(tuple(tuple(lag) for lag in level) for level in stored["psnr_db"]))
 
 
-def _psnr(level: Path, picture: Sequence[str], scratch: Path, frames: int) -> tuple[tuple[float, ...], ...]:
-    """For each delay, by frame of the source; one run of ffmpeg for all of them."""
-    lags = range(min(FROZEN, frames - 1) + 1)
-    files = [scratch / f"psnr{lag}.txt" for lag in lags]
-    count = len(lags)
-    graph = [
-        f"[0:v]settb=1/25,setpts=N,split={count}" + "".join(f"[a{lag}]" for lag in lags),
-        f"[1:v]settb=1/25,setpts=N,split={count}" + "".join(f"[b{lag}]" for lag in lags),
-    ]
-    for lag in lags:
-        graph.append(f"[b{lag}]trim=start_frame={lag},setpts=N[c{lag}]")
-        graph.append(f"[a{lag}][c{lag}]psnr=stats_file={_escaped(files[lag])}:shortest=1:eof_action=endall[o{lag}]")
-    outputs = [option for lag in lags for option in ("-map", f"[o{lag}]", "-f", "null", "-")]
-    script = scratch / "psnr.graph"
-    script.write_text(";".join(graph), encoding="ascii")
-    ffmpeg.run(["-i", str(level), *picture, "-filter_complex_script", str(script), *outputs], lambda _frame: None)
-    return tuple(tuple(_by_source_frame(file.read_text("ascii"), lag, frames)) for lag, file in enumerate(files))
+def _psnr(level: Path, picture: Sequence[str], frames: int) -> tuple[tuple[float, ...], ...]:
+    """For each delay, by frame of the source."""
+    lags = min(FROZEN, frames - 1) + 1
+    by_lag: list[list[float]] = [[] for _ in range(lags)]
+    last: deque[bytes] = deque(maxlen=lags)
+    for shown, original in _pairs(level, picture):
+        last.appendleft(shown)
+        for found, one in zip(by_lag, last, strict=False):
+            found.append(decibel(squared_error(one, original), LARGEST_DB))
+    if len(by_lag[0]) != frames:
+        raise MachineError(f"ffmpeg decoded {len(by_lag[0])} frames of {level} and its picture; {frames} were expected")
+    return tuple((*[found[0]] * lag, *found) for lag, found in enumerate(by_lag))
 
 
-def _escaped(path: Path) -> str:
-    """A path as an option's value in a graph of filters (ffmpeg-filters(1), "Notes on filtergraph escaping").
-
-    >>> _escaped(Path("/tmp/a:b"))
-    '/tmp/a\\\\\\\\:b'
-    """
-    once = re.sub(r"([\\':])", r"\\\1", str(path))
-    return re.sub(r"([\\'\[\],;])", r"\\\1", once)
-
-
-def _by_source_frame(text: str, lag: int, frames: int) -> list[float]:
-    values = [decibel(float(mse), LARGEST_DB) for _, mse in _LINE.findall(text)]
-    if len(values) != frames - lag:
-        raise MachineError(f"ffmpeg compared {len(values)} frames with a delay of {lag}; {frames - lag} were expected")
-    return [values[0]] * lag + values
+def _pairs(level: Path, picture: Sequence[str]) -> Iterator[tuple[bytes, bytes]]:
+    """The luma of each frame of a level, and of the picture that it was encoded from."""
+    stream = ffmpeg.probe(level)["streams"][0]
+    size = stream["width"] * stream["height"]
+    planes = ";".join(f"[{number}:v]settb=1/25,setpts=N,extractplanes=y[p{number}]" for number in range(2))
+    graph = f"{planes};[p0][p1]vstack=shortest=1,settb=AVTB,setpts=N/FRAME_RATE/TB[both]"
+    raw = ["-map", "[both]", "-fps_mode", "passthrough", "-f", "rawvideo", "-pix_fmt", "gray", "-"]
+    command = ["ffmpeg", "-nostdin", "-v", "error", "-i", str(level), *picture, "-filter_complex", graph, *raw]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout is not None
+            while len(both := process.stdout.read(2 * size)) == 2 * size:
+                yield both[:size], both[size:]
+        except BaseException:
+            process.kill()
+            raise
+    ffmpeg.refuse_crash("ffmpeg", process.returncode)
