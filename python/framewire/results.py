@@ -132,7 +132,8 @@ class RunDirectory:
         if name not in (*TABLES, *SOMETIMES):
             raise InputError(f"{name}: not a table of a run; allowed are {', '.join((*TABLES, *SOMETIMES))}")
         table = self._read(name, columns)
-        return table.filter(pl.col("track") == PICTURE) if "track" in table.columns else table
+        is_ledger = name == "frames" and "track" in table.columns
+        return table.filter(pl.col("track") == PICTURE) if is_ledger else table
 
     def _read(self, name: str, columns: Collection[str] | None) -> pl.DataFrame:
         path = self.path / f"{name}.parquet"

@@ -6,6 +6,7 @@ import json
 import subprocess
 from pathlib import Path
 
+import polars as pl
 import pytest
 from test_emulated import capable
 
@@ -23,6 +24,8 @@ ENCODERS = {
 
 WIRED = '[network]\nkind = "wired"\n[network.wire]\nrate = "8 Mbit/s"\ndelay = "5 ms"\n'
 LOSSY = f'{WIRED}loss = "3 %"\n'
+FIRST_OF_SOUND = 1 << 48
+"""Where sequence numbers of sound begin that has packets of RTP for itself."""
 NARROW = WIRED.replace("8 Mbit/s", "500 kbit/s").replace('"wired"\n', '"wired"\nbottleneck = "local-device"\n')
 
 
@@ -77,16 +80,18 @@ def check(film: Path, run: framewire.Run, *, complete: bool) -> None:
 
 @pytest.mark.parametrize("codec", ENCODERS)
 def test_sound_comes_packet_for_packet(codec: str, films: dict[str, Path], tmp_path: Path) -> None:
-    scenario = text(films[codec], WIRED, "ts", "ts+rtp", "ts+tcp", "ts+dependency", "ts+tcp+dependency")
+    of_streams = ("ts", "ts+rtp", "ts+tcp", "ts+dependency", "ts+tcp+dependency")
+    of_packets = ("udp", "udp+dependency", "rtp+tcp", "rtp+tcp+dependency")
+    scenario = text(films[codec], WIRED, *of_streams, *of_packets)
     run = framewire.run(scenario, out=tmp_path / "run", world="simulated")
     check(films[codec], run, complete=True)
-    assert run.summary["sound_lost"].to_list() == [0] * 5
+    assert run.summary["sound_lost"].to_list() == [0] * 9
     assert run.results.meta["sound"]["sample_rate"] == int(ENCODERS[codec][2])
 
 
 @pytest.mark.parametrize("codec", ENCODERS)
 def test_what_is_lost_of_it_is_known(codec: str, films: dict[str, Path], tmp_path: Path) -> None:
-    run = framewire.run(text(films[codec], LOSSY, "ts", "ts+rtp"), out=tmp_path / "run", world="simulated")
+    run = framewire.run(text(films[codec], LOSSY, "ts", "ts+rtp", "udp"), out=tmp_path / "run", world="simulated")
     check(films[codec], run, complete=False)
     lost = run.sound.filter(fate="lost")
     assert set(lost["root_cause_place"]) == {"link"}
@@ -109,8 +114,15 @@ def test_frames_are_given_up_and_sound_is_not(films: dict[str, Path], tmp_path: 
 @pytest.mark.skipif(capable() is not None, reason=f"no emulated world here: {capable()}")
 @pytest.mark.parametrize("codec", ENCODERS)
 def test_it_does_so_over_the_kernels_sockets(codec: str, films: dict[str, Path], tmp_path: Path) -> None:
-    run = framewire.run(text(films[codec], WIRED, "ts", "ts+rtp", "ts+tcp+dependency"), out=tmp_path / "run")
+    transports = ("ts", "ts+rtp", "ts+tcp+dependency", "udp-blocking", "rtp+tcp+dependency")
+    scenario = text(films[codec], WIRED, *transports)
+    reported = 'transport = "udp-blocking"\n'
+    run = framewire.run(scenario.replace(reported, f'{reported}rtcp = "full"\n'), out=tmp_path / "run")
     check(films[codec], run, complete=True)
+    packets = run.results.packets.filter(flow="udp-blocking", direction="forward")
+    of_sound = packets.filter(pl.col("sequence") >= FIRST_OF_SOUND)["sequence"].unique().sort() - FIRST_OF_SOUND
+    assert of_sound.to_list() == list(range(of_sound.len())) and of_sound.len() > 0
+    assert set(run.results.rtcp["track"]) == {0, 1}
 
 
 def test_the_report_says_what_was_lost_and_how_far_sound_and_picture_are_apart(
@@ -143,7 +155,7 @@ def test_a_campaign_counts_sound_apart(films: dict[str, Path], tmp_path: Path) -
     ("more", "told"),
     [
         ('[movie]\nsound = true\n[[flow]]\ntransport = "ts"', "the lab's own movie has no sound"),
-        ('[movie]\nsource = "{film}"\nsound = true\n[[flow]]\ntransport = "udp"', "udp (udp) does not"),
+        ('[movie]\nsource = "{film}"\nsound = true\n[[flow]]\ntransport = "tcp"', "tcp (tcp) does not"),
         ('[movie]\nsource = "{film}"\nsound = 1\n[[flow]]\ntransport = "ts"', "movie.sound"),
     ],
 )

@@ -7,6 +7,7 @@ use framewire_endpoint::RunClock;
 use framewire_media::access_unit::Codec;
 use framewire_recording::record::{FlowLog, FlowStatus};
 use framewire_recording::write_received;
+use framewire_session::half::ChannelId;
 use framewire_session::lifecycle::{FlowOutcome, MovieReceiving, ReceivingSocket, ReceivingStep, Taken};
 use framewire_session::{Announcement, FlowRecording};
 use framewire_sockets::{Interest, OpenError, Watch, wait, wait_watching};
@@ -370,7 +371,7 @@ impl ReceivingSocket for Nothing {
         Ok(Taken::End)
     }
 
-    fn report(&mut self, _now: Timestamp, _datagram: &[u8]) -> Result<bool, SocketError> {
+    fn report(&mut self, _now: Timestamp, _channel: ChannelId, _datagram: &[u8]) -> Result<bool, SocketError> {
         Ok(false)
     }
 }

@@ -29,6 +29,10 @@ use crate::{BETWEEN_REPORTS, TICK, directory};
 /// What cannot be sent yet.
 const ASKING: &str = "framewire send --to is of transports whose sender opens the connection";
 
+/// Why sound beside a movie in RTP is not sent here: it has a socket of its own, of which a receiver would have to be told.
+const SOUND_APART: &str =
+    "movie.sound: between machines transport streams carry sound (ts, ts+rtp, ts+tcp), and RTP does not yet";
+
 /// What a sender is told beside scenario and movie.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SendOptions {
@@ -136,6 +140,9 @@ fn flow_setup(scenario: &Scenario, content: &Content, options: &SendOptions) -> 
     }
     let plan = content.sending_plan().ok_or_else(|| RealError::Input("there is no movie to be sent".to_owned()))?;
     let setup = FlowSetup::of_movie(flow, plan, options.ssrc)?;
+    if setup.has_sound_apart() {
+        return Err(RealError::Input(SOUND_APART.to_owned()));
+    }
     if matches!(&setup, FlowSetup::Stream(stream) if stream.opened_by() == End::Receiver) {
         return Err(RealError::Input(format!("{}: its receiver asks for the movie; {ASKING}", setup.transport())));
     }

@@ -317,7 +317,7 @@ impl ReceivingSocket for ReceiverSocket {
     }
 
     /// A receiver here has no RTCP.
-    fn report(&mut self, _now: Timestamp, _datagram: &[u8]) -> Result<bool, SocketError> {
+    fn report(&mut self, _now: Timestamp, _channel: ChannelId, _datagram: &[u8]) -> Result<bool, SocketError> {
         Ok(false)
     }
 }

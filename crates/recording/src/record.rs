@@ -127,6 +127,10 @@ pub struct DatagramSent {
     pub sent: bool,
 }
 
+/// Where the sequence numbers of sound begin that has packets of RTP for itself: these are numbered by themselves, and records of
+/// a flow know each of its packets by one number. Beyond all others: packets, and 120 days of a clock of 27 MHz.
+pub const FIRST_OF_SOUND: u64 = 1 << 48;
+
 /// One datagram that the receiver got.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DatagramReceived {
@@ -173,6 +177,8 @@ pub struct FoundStream {
 /// A report of one end of a flow to the other (RTCP, RFC 3550, section 6.4), and what was so.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RtcpRecord {
+    /// The track whose packets it is about: 0 for video.
+    pub track: u8,
     /// True from sender to receiver.
     pub from_sender: bool,
     /// When it was sent.

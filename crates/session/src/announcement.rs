@@ -134,6 +134,7 @@ impl Announcement {
             Format::Rtp => Some(ExpectedPackets::Rtp {
                 format: payload_format(self.codec).expect("invariant: the transport carries the codec"),
                 origin,
+                sound: None,
             }),
             Format::Ts => {
                 let program = program(self.codec, self.mpeg2);

@@ -31,5 +31,7 @@ pub use plan::SendingPlan;
 pub use receiver::{ReceiverLog, ReceiverSession, ReceivingHalf};
 pub use rtcp::{RTCP_CHANNEL, RtcpLog};
 pub use rtcp_records::rtcp_records;
-pub use sender::{SenderLog, SenderProgress, SenderSession, SenderSocket, SenderWait, SendingHalf, as_sent};
-pub use sound::{Sound, SoundError};
+pub use sender::{
+    MOVIE_CHANNEL, SenderLog, SenderProgress, SenderSession, SenderSocket, SenderWait, SendingHalf, as_sent,
+};
+pub use sound::{SOUND_CHANNEL, SOUND_RTCP_CHANNEL, Sound, SoundError};

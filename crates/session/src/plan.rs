@@ -64,7 +64,7 @@ impl SendingPlan {
     /// When there is no such packet.
     pub(crate) fn outgoing_sound(&self, number: u32) -> OutgoingSound {
         let sound = self.sound.as_ref().expect("invariant: a packet of sound has a sound");
-        OutgoingSound { id: self.len() + number, timestamp: sound.timestamp(number), bytes: sound.bytes(number) }
+        OutgoingSound { id: self.len() + number, at: sound.at(number), bytes: sound.bytes(number) }
     }
 
     /// The same movie with its first frame due at `start`.

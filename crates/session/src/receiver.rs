@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use bytes::Bytes;
-use framewire_recording::record::{DatagramReceived, FoundStream, StreamRead};
+use framewire_recording::record::{DatagramReceived, FIRST_OF_SOUND, FoundStream, StreamRead};
 use framewire_recording::spool::Spool;
 use framewire_transport::event::ReceiverEvent;
 use framewire_transport::socket::SocketError;
@@ -13,8 +13,9 @@ use framewire_units::Timestamp;
 use crate::exchange::{Asking, Heard, Outgoing};
 use crate::flow::FlowRecording;
 use crate::half::{Arrival, Channel, ChannelId, ChannelKind, Channels, End, Half, Wait};
-use crate::rtcp::{RTCP_CHANNEL, RtcpEnd, RtcpLog};
+use crate::rtcp::{RtcpEnd, RtcpLog};
 use crate::sender::{MOVIE_CHANNEL, SenderLog};
+use crate::sound::{SOUND_CHANNEL, SOUND_TRACK};
 
 /// Reasons of rejected input that are kept; more are only counted, so that a hostile peer cannot fill the memory.
 const KEPT_REJECTIONS: usize = 16;
@@ -53,8 +54,8 @@ pub struct ReceiverLog {
     pub rejected: u64,
     /// The first few reasons.
     pub rejections: Vec<String>,
-    /// What was said by RTCP; `None` where the flow has none.
-    pub rtcp: Option<RtcpLog>,
+    /// What was said by RTCP, of each track that has packets of its own; none where the flow has none.
+    pub rtcp: Vec<RtcpLog>,
 }
 
 impl ReceiverLog {
@@ -114,8 +115,10 @@ impl Reception {
 /// first, and where it says no, wait for `next_timeout`.
 pub struct ReceiverSession {
     half: ReceivingHalf,
+    /// Sound that has packets of RTP for itself, on a channel of its own.
+    sound: Option<DatagramReceiver>,
     reception: Reception,
-    rtcp: Option<RtcpEnd>,
+    reports: Vec<RtcpEnd>,
     /// Where it asks for the movie: what it says about it.
     asked: Option<Asked>,
 }
@@ -135,12 +138,17 @@ struct Asked {
 impl ReceiverSession {
     /// A session around `half` that records into `log`.
     pub fn new(half: ReceivingHalf, log: ReceiverLog) -> Self {
-        Self { half, reception: Reception::new(log), rtcp: None, asked: None }
+        Self { half, sound: None, reception: Reception::new(log), reports: Vec::new(), asked: None }
     }
 
     /// The same with reports to and from the sender.
-    pub(crate) fn with_rtcp(self, rtcp: Option<RtcpEnd>) -> Self {
-        Self { rtcp, ..self }
+    pub(crate) fn with_reports(self, reports: Vec<RtcpEnd>) -> Self {
+        Self { reports, ..self }
+    }
+
+    /// The same whose sound comes to this half, on a channel of its own.
+    pub(crate) fn with_sound(self, sound: Option<DatagramReceiver>) -> Self {
+        Self { sound: sound.map(|sound| sound.of_track(SOUND_TRACK)), ..self }
     }
 
     /// The same of a receiver that asks for the movie.
@@ -159,14 +167,27 @@ impl ReceiverSession {
     }
 
     fn handle_movie(&mut self, now: Timestamp, bytes: &[u8]) {
-        if let Some(rtcp) = &mut self.rtcp {
-            rtcp.handle_rtp(now, bytes);
-        }
+        self.report_rtp(now, MOVIE_CHANNEL, bytes);
         match &mut self.half {
             ReceivingHalf::Datagram(half) => half.handle_datagram(now, bytes),
             ReceivingHalf::Stream(half) => half.handle_bytes(now, bytes),
             ReceivingHalf::Packets(half) => half.handle_bytes(now, bytes),
         }
+    }
+
+    /// Reports are about what comes on their channel.
+    fn report_rtp(&mut self, now: Timestamp, channel: ChannelId, datagram: &[u8]) {
+        let about = self.reports.iter_mut().filter(|rtcp| rtcp.media() == channel);
+        about.for_each(|rtcp| rtcp.handle_rtp(now, datagram));
+    }
+
+    /// Takes a datagram of sound.
+    fn handle_sound(&mut self, now: Timestamp, datagram: &[u8]) {
+        self.report_rtp(now, SOUND_CHANNEL, datagram);
+        if let Some(sound) = &mut self.sound {
+            sound.handle_datagram(now, datagram);
+        }
+        self.drain_events();
     }
 
     /// Nothing more will come.
@@ -179,6 +200,9 @@ impl ReceiverSession {
             ReceivingHalf::Datagram(half) => half.handle_end(now),
             ReceivingHalf::Stream(half) => half.handle_end(now),
             ReceivingHalf::Packets(half) => half.handle_end(now),
+        }
+        if let Some(sound) = &mut self.sound {
+            sound.handle_end(now);
         }
         self.drain_events();
     }
@@ -220,7 +244,7 @@ impl ReceiverSession {
             ReceivingHalf::Stream(half) => half.next_timeout(),
         };
         let of_asking = self.asked.as_ref().and_then(|asked| asked.asking.next_timeout());
-        of_half.into_iter().chain(self.rtcp.as_ref().and_then(RtcpEnd::next_timeout)).chain(of_asking).min()
+        of_half.into_iter().chain(self.reports.iter().filter_map(RtcpEnd::next_timeout)).chain(of_asking).min()
     }
 
     /// Consumes what is due; to be called when [`next_timeout`](Self::next_timeout) has come.
@@ -240,9 +264,12 @@ impl ReceiverSession {
     pub(crate) fn report(
         &mut self,
         now: Timestamp,
-        send: impl FnMut(&[u8]) -> Result<bool, SocketError>,
+        mut send: impl FnMut(ChannelId, &[u8]) -> Result<bool, SocketError>,
     ) -> Result<(), SocketError> {
-        self.rtcp.as_mut().map_or(Ok(()), |rtcp| rtcp.drive(now, send))
+        self.reports.iter_mut().try_for_each(|rtcp| {
+            let channel = rtcp.channel();
+            rtcp.drive(now, |datagram| send(channel, datagram))
+        })
     }
 
     /// True when the receiver paces the sender: what counts is when it reads, not when data reached its host.
@@ -272,7 +299,7 @@ impl ReceiverSession {
 
     /// What was recorded.
     pub fn into_log(self) -> ReceiverLog {
-        ReceiverLog { rtcp: self.rtcp.map(RtcpEnd::into_log), ..self.reception.log }
+        ReceiverLog { rtcp: self.reports.into_iter().map(RtcpEnd::into_log).collect(), ..self.reception.log }
     }
 
     fn drain_events(&mut self) {
@@ -284,8 +311,11 @@ impl ReceiverSession {
             };
             match event {
                 Some(event) => self.log_event(event),
-                None => return,
+                None => break,
             }
+        }
+        while let Some(event) = self.sound.as_mut().and_then(DatagramReceiver::poll_event) {
+            self.log_event(numbered_as_sound(event));
         }
     }
 
@@ -313,6 +343,16 @@ impl ReceiverSession {
                 }
             }
         }
+    }
+}
+
+/// What came of sound that has packets for itself, which are numbered by themselves.
+fn numbered_as_sound(event: ReceiverEvent) -> ReceiverEvent {
+    match event {
+        ReceiverEvent::Datagram { sequence, size, at } => {
+            ReceiverEvent::Datagram { sequence: FIRST_OF_SOUND + sequence, size, at }
+        }
+        other => other,
     }
 }
 
@@ -371,16 +411,22 @@ impl Half for ReceiverSession {
             ReceivingHalf::Datagram(_) => ChannelKind::Datagram,
             ReceivingHalf::Stream(_) | ReceivingHalf::Packets(_) => ChannelKind::Stream(opened_by),
         };
-        let of_rtcp = self.rtcp.is_some().then_some(Channel { id: RTCP_CHANNEL, kind: ChannelKind::Datagram });
-        [Channel { id: MOVIE_CHANNEL, kind }].into_iter().chain(of_rtcp).collect()
+        let sound = self.sound.as_ref().map(|_| SOUND_CHANNEL);
+        let datagrams = sound.into_iter().chain(self.reports.iter().map(RtcpEnd::channel));
+        let datagrams = datagrams.map(|id| Channel { id, kind: ChannelKind::Datagram });
+        [Channel { id: MOVIE_CHANNEL, kind }].into_iter().chain(datagrams).collect()
     }
 
     fn handle_arrival(&mut self, now: Timestamp, channel: ChannelId, arrival: Arrival<'_>) {
-        match (arrival, &mut self.rtcp) {
-            (Arrival::Datagram(datagram), Some(rtcp)) if channel == RTCP_CHANNEL => rtcp.handle_rtcp(now, datagram),
-            (Arrival::Datagram(bytes) | Arrival::Bytes(bytes), _) => self.handle_input(now, bytes),
-            (Arrival::Ended, _) => self.handle_end(now),
-            (Arrival::Opened, _) => {}
+        match (channel, arrival) {
+            (MOVIE_CHANNEL, Arrival::Datagram(bytes) | Arrival::Bytes(bytes)) => self.handle_input(now, bytes),
+            (SOUND_CHANNEL, Arrival::Datagram(datagram)) => self.handle_sound(now, datagram),
+            (_, Arrival::Datagram(datagram)) => {
+                let about = self.reports.iter_mut().filter(|rtcp| rtcp.channel() == channel);
+                about.for_each(|rtcp| rtcp.handle_rtcp(now, datagram));
+            }
+            (_, Arrival::Ended) => self.handle_end(now),
+            (_, Arrival::Opened | Arrival::Bytes(_)) => {}
         }
     }
 
@@ -390,9 +436,7 @@ impl Half for ReceiverSession {
 
     fn drive(&mut self, now: Timestamp, channels: &mut dyn Channels) -> Result<Wait, SocketError> {
         self.handle_timeout(now);
-        if let Some(rtcp) = &mut self.rtcp {
-            rtcp.drive_on(now, channels)?;
-        }
+        self.reports.iter_mut().try_for_each(|rtcp| rtcp.drive_on(now, channels))?;
         let has_more = self.say(|bytes| channels.write(MOVIE_CHANNEL, bytes))?;
         let room = has_more.then_some(MOVIE_CHANNEL);
         Ok(Wait { room, timeout: self.next_timeout(), ..Wait::default() })

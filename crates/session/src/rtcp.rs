@@ -6,9 +6,15 @@ use framewire_wire::rtcp::{Event, Participant, RtcpBandwidth, Settings};
 use framewire_wire::rtp::RtpHeader;
 
 use crate::half::{ChannelId, Channels};
+use crate::sound::{SOUND_CHANNEL, SOUND_TRACK};
 
 /// The channel of RTCP beside that of the movie: over UDP the next port up (RFC 3550, section 11).
 pub const RTCP_CHANNEL: ChannelId = ChannelId(1);
+
+/// That of the reports about the packets of a channel: also of sound, which has ports of its own.
+const fn rtcp_of(media: ChannelId) -> ChannelId {
+    ChannelId(media.0 + 1)
+}
 
 /// Bytes of RTCP that are kept of what arrives; more are not recorded, so that a hostile peer cannot fill the memory. Of an end
 /// that reports 100 bytes every five seconds that is nine days.
@@ -25,11 +31,19 @@ pub(crate) struct RtcpSetup {
     pub(crate) bandwidth: RtcpBandwidth,
     /// Of what both ends draw.
     pub(crate) seed: Seed,
+    /// The channel whose packets it is about; its own is the next one.
+    pub(crate) media: ChannelId,
+    /// Of their time stamps, in hertz.
+    pub(crate) clock_rate: u32,
 }
 
 /// What one end sent and what came to it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RtcpLog {
+    /// The track whose packets it is about.
+    pub track: u8,
+    /// Of their time stamps, in hertz.
+    pub clock_rate: u32,
     /// Datagrams, in the order in which they were sent.
     pub sent: Vec<(Timestamp, Vec<u8>)>,
     /// Datagrams that came, in order of arrival.
@@ -43,14 +57,15 @@ pub struct RtcpLog {
 pub(crate) struct RtcpEnd {
     participant: Participant,
     log: RtcpLog,
+    media: ChannelId,
     /// Bytes that may still be kept.
     room: usize,
 }
 
-/// The channels of a sender, of which it is told what leaves on that of the movie.
+/// The channels of a sender, whose reports are told what leaves on the channels that they are about.
 pub(crate) struct Tapped<'a> {
     pub(crate) channels: &'a mut dyn Channels,
-    pub(crate) rtcp: &'a mut RtcpEnd,
+    pub(crate) reports: &'a mut [RtcpEnd],
     pub(crate) now: Timestamp,
 }
 
@@ -67,7 +82,8 @@ impl Channels for Tapped<'_> {
     ) -> Result<DatagramSend, SocketError> {
         let sent = self.channels.send(channel, datagram, sequence)?;
         if sent == DatagramSend::Sent {
-            self.rtcp.handle_rtp_sent(self.now, datagram);
+            let about = self.reports.iter_mut().filter(|rtcp| rtcp.media == channel);
+            about.for_each(|rtcp| rtcp.handle_rtp_sent(self.now, datagram));
         }
         Ok(sent)
     }
@@ -107,14 +123,27 @@ impl RtcpSetup {
 
     fn end(&self, ssrc: u32, end: &str) -> RtcpEnd {
         let name = format!("{end}@{}", self.flow);
-        let settings = Settings { ssrc, name, bandwidth: self.bandwidth, ..Settings::default() };
+        let (bandwidth, clock_rate) = (self.bandwidth, self.clock_rate);
+        let settings = Settings { ssrc, name, bandwidth, clock_rate, ..Settings::default() };
         let participant = Participant::new(settings, Timestamp::ZERO, self.seed);
         let participant = participant.expect("invariant: the name of a flow has at most 64 letters");
-        RtcpEnd { participant, log: RtcpLog::default(), room: MOST_KEPT }
+        let track = if self.media == SOUND_CHANNEL { SOUND_TRACK } else { 0 };
+        let log = RtcpLog { track, clock_rate, ..RtcpLog::default() };
+        RtcpEnd { participant, log, media: self.media, room: MOST_KEPT }
     }
 }
 
 impl RtcpEnd {
+    /// The channel whose packets it is about.
+    pub(crate) fn media(&self) -> ChannelId {
+        self.media
+    }
+
+    /// Its own.
+    pub(crate) fn channel(&self) -> ChannelId {
+        rtcp_of(self.media)
+    }
+
     /// A packet of RTP was sent.
     pub(crate) fn handle_rtp_sent(&mut self, now: Timestamp, datagram: &[u8]) {
         if let Ok((header, payload)) = RtpHeader::parse(datagram) {
@@ -171,7 +200,8 @@ impl RtcpEnd {
     /// # Errors
     /// When the channel is broken.
     pub(crate) fn drive_on(&mut self, now: Timestamp, channels: &mut dyn Channels) -> Result<(), SocketError> {
-        self.drive(now, |datagram| Ok(channels.send(RTCP_CHANNEL, datagram, None)? == DatagramSend::Sent))
+        let channel = self.channel();
+        self.drive(now, |datagram| Ok(channels.send(channel, datagram, None)? == DatagramSend::Sent))
     }
 
     /// When it has something to send by itself.
@@ -204,7 +234,8 @@ mod tests {
     #[test]
     fn what_a_hostile_end_says_is_kept_up_to_a_limit() {
         let bandwidth = RtcpSetup::bandwidth(Bitrate::from_mbps(1), true);
-        let setup = RtcpSetup { flow: "rtp".to_owned(), ssrc: 1, bandwidth, seed: Seed(1) };
+        let (flow, media, clock_rate) = ("rtp".to_owned(), ChannelId(0), 90_000);
+        let setup = RtcpSetup { flow, ssrc: 1, bandwidth, seed: Seed(1), media, clock_rate };
         let mut end = setup.receiver();
         let report = Report { ssrc: 9, ..Report::default() };
         let names = (0..31).map(|ssrc| (ssrc, "n".repeat(255))).collect();

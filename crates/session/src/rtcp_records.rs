@@ -1,11 +1,11 @@
 //! What the ends of a flow reported to each other, joined with what both of them recorded.
 
-use framewire_recording::record::RtcpRecord;
+use framewire_recording::record::{FIRST_OF_SOUND, RtcpRecord};
 use framewire_units::{Duration, Timestamp};
 use framewire_wire::rtcp::{Compound, NtpTime, ReportBlock};
-use framewire_wire::rtp_payload::CLOCK_RATE;
 
 use crate::receiver::ReceiverLog;
+use crate::rtcp::RtcpLog;
 use crate::sender::SenderLog;
 
 /// The largest value of the field of the fraction lost, and one (RFC 3550, section 6.4.1).
@@ -21,21 +21,30 @@ struct Report {
 
 /// The reports of both ends, in the order in which they were sent; none of a flow without RTCP.
 pub fn rtcp_records(sent: &SenderLog, received: &ReceiverLog) -> Vec<RtcpRecord> {
-    let (Some(sender), Some(receiver)) = (&sent.rtcp, &received.rtcp) else { return Vec::new() };
+    let of_both = sent.rtcp.iter().zip(&received.rtcp);
+    let mut records: Vec<RtcpRecord> =
+        of_both.flat_map(|(sender, receiver)| records_of(sender, receiver, received)).collect();
+    records.sort_by_key(|record| record.sent);
+    records
+}
+
+/// Those about the packets of one track.
+fn records_of(sender: &RtcpLog, receiver: &RtcpLog, received: &ReceiverLog) -> Vec<RtcpRecord> {
+    let track = sender.track;
+    let record = |report: &Report, from_sender| RtcpRecord { track, ..record(report, from_sender) };
     let of_sender = matched(&sender.sent, &receiver.received);
     let of_receiver = matched(&receiver.sent, &sender.received);
     let mut records: Vec<RtcpRecord> = of_sender.iter().map(|report| record(report, true)).collect();
-    let mut truth = Truth::new(received);
+    let mut truth = Truth::new(received, track);
     for report in &of_receiver {
         let mut record = record(report, false);
         if let Some(block) = report.compound.reports.first().and_then(|report| report.blocks.first()) {
-            say(&mut record, block);
+            say(&mut record, block, sender.clock_rate);
             truth.say(&mut record, block);
             record.true_round_trip = true_round_trip(report, block, &of_sender);
         }
         records.push(record);
     }
-    records.sort_by_key(|record| record.sent);
     records
 }
 
@@ -67,8 +76,8 @@ fn record(report: &Report, from_sender: bool) -> RtcpRecord {
 }
 
 /// What the receiver says, and what the sender takes from it.
-fn say(record: &mut RtcpRecord, block: &ReportBlock) {
-    let nanos = u64::from(block.jitter) * 1_000_000_000 / u64::from(CLOCK_RATE);
+fn say(record: &mut RtcpRecord, block: &ReportBlock, clock_rate: u32) {
+    let nanos = u64::from(block.jitter) * 1_000_000_000 / u64::from(clock_rate.max(1));
     record.fraction_lost = Some(f64::from(block.fraction_lost) / FRACTIONS);
     record.lost = Some(block.lost);
     record.highest_sequence = Some(block.highest_sequence);
@@ -85,8 +94,11 @@ struct Truth<'a> {
 }
 
 impl<'a> Truth<'a> {
-    fn new(received: &'a ReceiverLog) -> Self {
-        let arrivals = received.datagrams.iter().map(|datagram| (datagram.at, datagram.sequence));
+    fn new(received: &'a ReceiverLog, track: u8) -> Self {
+        let first = if track == 0 { 0 } else { FIRST_OF_SOUND };
+        let of_track =
+            received.datagrams.iter().filter(move |datagram| (datagram.sequence >= FIRST_OF_SOUND) == (track != 0));
+        let arrivals = of_track.map(move |datagram| (datagram.at, datagram.sequence - first));
         let arrivals: Box<dyn Iterator<Item = (Timestamp, u64)> + 'a> = Box::new(arrivals);
         Self { arrivals: arrivals.peekable(), came: 0, before: (0, 0) }
     }

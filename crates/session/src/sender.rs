@@ -1,20 +1,21 @@
 //! The sender's side of one flow: frame clock, sending half and log.
 
 use framewire_media::picture_order::Renumbering;
-use framewire_recording::record::{DatagramSent, FrameEvent, FrameEventKind, FrameFacts, Place};
+use framewire_recording::record::{DatagramSent, FIRST_OF_SOUND, FrameEvent, FrameEventKind, FrameFacts, Place};
 use framewire_recording::spool::Spool;
 use framewire_scenario::Pacing;
 use framewire_transport::event::{SenderEvent, SenderPlace};
 use framewire_transport::frame::OutgoingFrame;
 use framewire_transport::socket::{DatagramSocket, SocketError, StreamSocket};
 use framewire_transport::{DatagramSender, OutgoingSound, StreamSender, WriteProgress};
-use framewire_units::Timestamp;
+use framewire_units::{Duration, Timestamp};
 
 use crate::exchange::{Serving, Wish};
 use crate::flow::FlowRecording;
 use crate::half::{Arrival, Channel, ChannelId, ChannelKind, Channels, End, Half, OneChannel, Track, Wait};
 use crate::plan::SendingPlan;
-use crate::rtcp::{RTCP_CHANNEL, RtcpEnd, RtcpLog, Tapped};
+use crate::rtcp::{RtcpEnd, RtcpLog, Tapped};
+use crate::sound::SOUND_CHANNEL;
 
 /// Why a flow breaks whose receiver ends it.
 const ENDED_EARLY: &str = "the receiver ended it before it had all of the movie";
@@ -67,8 +68,8 @@ pub struct SenderLog {
     pub renumbered: Spool<(u32, Renumbering, Option<u32>)>,
     /// When the receiver asked for the movie, from when on its frames are due; `None` where it need not.
     pub begun: Option<Timestamp>,
-    /// What was said by RTCP; `None` where the flow has none.
-    pub rtcp: Option<RtcpLog>,
+    /// What was said by RTCP, of each track that has packets of its own; none where the flow has none.
+    pub rtcp: Vec<RtcpLog>,
 }
 
 impl SenderLog {
@@ -104,7 +105,9 @@ pub struct SenderSession {
     stopped: bool,
     log: SenderLog,
     progress: SenderProgress,
-    rtcp: Option<RtcpEnd>,
+    reports: Vec<RtcpEnd>,
+    /// Sound that has packets of RTP for itself, on a channel of its own.
+    sound: Option<DatagramSender>,
     /// Where the receiver asks for the movie: what is said about it.
     serving: Option<Box<dyn Serving>>,
     /// That was told that all of the movie is written.
@@ -127,7 +130,8 @@ impl SenderSession {
             stopped: false,
             log,
             progress,
-            rtcp: None,
+            reports: Vec::new(),
+            sound: None,
             serving: None,
             all_sent: false,
             failure: None,
@@ -140,8 +144,13 @@ impl SenderSession {
     }
 
     /// The same with reports to and from the receiver.
-    pub(crate) fn with_rtcp(self, rtcp: Option<RtcpEnd>) -> Self {
-        Self { rtcp, ..self }
+    pub(crate) fn with_reports(self, reports: Vec<RtcpEnd>) -> Self {
+        Self { reports, ..self }
+    }
+
+    /// The same whose sound goes by this half, on a channel of its own.
+    pub(crate) fn with_sound(self, sound: Option<DatagramSender>) -> Self {
+        Self { sound, ..self }
     }
 
     /// Offers due frames and writes what the socket takes.
@@ -167,7 +176,7 @@ impl SenderSession {
             return Ok(SenderWait {
                 writable: progress == WriteProgress::Blocked,
                 timeout: self.next_timeout(progress),
-                finished: self.end_signalled && self.half.is_finished(),
+                finished: self.end_signalled && self.half.is_finished() && self.sound_is_finished(),
             });
         }
     }
@@ -177,6 +186,9 @@ impl SenderSession {
         self.stopped = true;
         self.end_signalled = true;
         self.half.handle_abort(now);
+        if let Some(sound) = &mut self.sound {
+            sound.handle_abort(now);
+        }
         self.drain_events();
     }
 
@@ -197,7 +209,7 @@ impl SenderSession {
 
     /// What was recorded.
     pub fn into_log(self) -> SenderLog {
-        SenderLog { rtcp: self.rtcp.map(RtcpEnd::into_log), ..self.log }
+        SenderLog { rtcp: self.reports.into_iter().map(RtcpEnd::into_log).collect(), ..self.log }
     }
 
     fn can_offer(&self, now: Timestamp) -> bool {
@@ -245,7 +257,10 @@ impl SenderSession {
         let sound = self.plan.outgoing_sound(self.next_sound);
         self.record(sound.id, now, FrameEventKind::Offered);
         self.next_sound += 1;
-        self.half.handle_sound(now, sound);
+        match &mut self.sound {
+            Some(half) => half.handle_sound(now, sound),
+            None => self.half.handle_sound(now, sound),
+        }
         self.drain_events();
     }
 
@@ -253,6 +268,9 @@ impl SenderSession {
         if self.all_is_offered() && self.serving.is_none() && !self.end_signalled {
             self.end_signalled = true;
             self.half.handle_end(now);
+            if let Some(sound) = &mut self.sound {
+                sound.handle_end(now);
+            }
         }
     }
 
@@ -273,6 +291,9 @@ impl SenderSession {
     fn drain_events(&mut self) {
         while let Some(event) = self.half.poll_event() {
             self.log_event(event);
+        }
+        while let Some(event) = self.sound.as_mut().and_then(DatagramSender::poll_event) {
+            self.log_event(numbered_as_sound(event));
         }
     }
 
@@ -308,15 +329,31 @@ impl SenderSession {
     }
 }
 
-/// The channel of the movie; the only one where there is no RTCP.
-pub(crate) const MOVIE_CHANNEL: ChannelId = ChannelId(0);
+/// How long sound waits for a send buffer that is full of sound before it is offered again: a small part of what the buffer holds,
+/// which is some seconds of sound.
+const SOUND_AGAIN: Duration = Duration::from_millis(10);
+
+/// What happened to sound that has packets for itself, which are numbered by themselves.
+fn numbered_as_sound(event: SenderEvent) -> SenderEvent {
+    match event {
+        SenderEvent::Datagram { frame, sequence, size, headers, at, sent } => {
+            SenderEvent::Datagram { frame, sequence: FIRST_OF_SOUND + sequence, size, headers, at, sent }
+        }
+        other => other,
+    }
+}
+
+/// The channel of the movie; the only one where there is neither RTCP nor sound with packets of its own.
+pub const MOVIE_CHANNEL: ChannelId = ChannelId(0);
 
 impl Half for SenderSession {
     fn channels(&self) -> Vec<Channel> {
         let opened_by = if self.serving.is_some() { End::Receiver } else { End::Sender };
         let kind = if self.is_stream() { ChannelKind::Stream(opened_by) } else { ChannelKind::Datagram };
-        let of_rtcp = self.rtcp.is_some().then_some(Channel { id: RTCP_CHANNEL, kind: ChannelKind::Datagram });
-        [Channel { id: MOVIE_CHANNEL, kind }].into_iter().chain(of_rtcp).collect()
+        let sound = self.sound.as_ref().map(|_| SOUND_CHANNEL);
+        let datagrams = sound.into_iter().chain(self.reports.iter().map(RtcpEnd::channel));
+        let datagrams = datagrams.map(|id| Channel { id, kind: ChannelKind::Datagram });
+        [Channel { id: MOVIE_CHANNEL, kind }].into_iter().chain(datagrams).collect()
     }
 
     fn tracks(&self) -> Vec<Track> {
@@ -328,21 +365,22 @@ impl Half for SenderSession {
         if channel == MOVIE_CHANNEL && self.serving.is_some() {
             return self.handle_request(now, arrival);
         }
-        if let (Some(rtcp), RTCP_CHANNEL, Arrival::Datagram(datagram)) = (&mut self.rtcp, channel, arrival) {
+        let mut reports = self.reports.iter_mut();
+        if let (Some(rtcp), Arrival::Datagram(datagram)) = (reports.find(|rtcp| rtcp.channel() == channel), arrival) {
             rtcp.handle_rtcp(now, datagram);
         }
     }
 
     fn drive(&mut self, now: Timestamp, channels: &mut dyn Channels) -> Result<Wait, SocketError> {
-        let Some(mut rtcp) = self.rtcp.take() else { return self.drive_movie(now, channels) };
-        let movie = self.drive_movie(now, &mut Tapped { channels, rtcp: &mut rtcp, now });
+        let mut reports = std::mem::take(&mut self.reports);
+        let movie = self.drive_movie(now, &mut Tapped { channels, reports: &mut reports, now });
         if movie.as_ref().is_ok_and(|wait| wait.finished) {
-            rtcp.leave(now);
+            reports.iter_mut().for_each(|rtcp| rtcp.leave(now));
         }
-        let reported = rtcp.drive_on(now, channels);
-        let timeout = rtcp.next_timeout();
-        let has_left = rtcp.has_left();
-        self.rtcp = Some(rtcp);
+        let reported = reports.iter_mut().try_for_each(|rtcp| rtcp.drive_on(now, channels));
+        let timeout = reports.iter().filter_map(RtcpEnd::next_timeout).min();
+        let has_left = reports.iter().all(RtcpEnd::has_left);
+        self.reports = reports;
         let wait = movie?;
         reported?;
         let timeout = wait.timeout.into_iter().chain(timeout).min();
@@ -425,14 +463,32 @@ impl SenderSession {
 impl SenderSession {
     /// What [`Half::drive`] does of the movie.
     fn drive_movie(&mut self, now: Timestamp, channels: &mut dyn Channels) -> Result<Wait, SocketError> {
+        if self.sound.is_some() {
+            self.offer_due(now);
+            self.send_sound(now, channels)?;
+        }
         let mut socket = OneChannel { channels, id: MOVIE_CHANNEL };
         let socket = match self.is_stream() {
             true => SenderSocket::Stream(&mut socket),
             false => SenderSocket::Datagram(&mut socket),
         };
         let wait = self.drive(now, socket)?;
+        let again = self.send_sound(now, channels)?;
         let room = wait.writable.then_some(MOVIE_CHANNEL);
-        Ok(Wait { room, timeout: wait.timeout, finished: wait.finished })
+        let finished = wait.finished || self.end_signalled && self.half.is_finished() && self.sound_is_finished();
+        Ok(Wait { room, timeout: wait.timeout.into_iter().chain(again).min(), finished })
+    }
+
+    /// Sends the sound that waits for a channel of its own; when to do so again, where that has no room.
+    fn send_sound(&mut self, now: Timestamp, channels: &mut dyn Channels) -> Result<Option<Timestamp>, SocketError> {
+        let Some(sound) = &mut self.sound else { return Ok(None) };
+        let progress = sound.poll_write(now, &mut OneChannel { channels, id: SOUND_CHANNEL })?;
+        self.drain_events();
+        Ok((progress == WriteProgress::Blocked).then(|| now + SOUND_AGAIN))
+    }
+
+    fn sound_is_finished(&self) -> bool {
+        self.sound.as_ref().is_none_or(DatagramSender::is_finished)
     }
 }
 

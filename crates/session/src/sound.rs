@@ -5,11 +5,18 @@ use std::sync::Arc;
 use bytes::Bytes;
 use framewire_media::audio::{AudioFormat, AudioTrack};
 use framewire_recording::record::FrameFacts;
-use framewire_units::{Duration, Timestamp};
-use framewire_wire::rtp_payload;
+use framewire_units::{Bitrate, Duration, Timestamp};
+
+use crate::half::ChannelId;
 
 /// The track of sound in the ledger.
 pub(crate) const SOUND_TRACK: u8 = 1;
+
+/// The channel of sound that has packets of RTP for itself.
+pub const SOUND_CHANNEL: ChannelId = ChannelId(2);
+
+/// That of its RTCP.
+pub const SOUND_RTCP_CHANNEL: ChannelId = ChannelId(3);
 
 /// What stands for the type of a frame of the movie in rows of sound.
 const KIND: char = 'A';
@@ -78,10 +85,18 @@ impl Sound {
         Duration::from_nanos(u64::try_from(self.nanos(self.packets.start + number)).unwrap_or(0))
     }
 
-    /// The same in the 90 kHz clock, which has wrapped where that is before the first frame.
-    pub(crate) fn timestamp(&self, number: u32) -> u32 {
-        let nanos = i128::from(self.nanos(self.packets.start + number));
-        (nanos * i128::from(rtp_payload::CLOCK_RATE)).div_euclid(1_000_000_000) as u32
+    /// The same in nanoseconds, negative where that is before the first frame shown.
+    pub(crate) fn at(&self, number: u32) -> i64 {
+        self.nanos(self.packets.start + number)
+    }
+
+    /// Its bytes over its time.
+    pub(crate) fn mean_rate(&self) -> Bitrate {
+        let sent = &self.track.packets()[self.packets.start as usize..self.packets.end as usize];
+        let bytes: u64 = sent.iter().map(|packet| packet.bytes.len() as u64).sum();
+        let nanos: u128 = sent.iter().map(|packet| packet.duration.as_nanos()).sum();
+        let bits = u128::from(bytes) * 8_000_000_000;
+        Bitrate::from_bps(u64::try_from(bits / nanos.max(1)).unwrap_or(u64::MAX))
     }
 
     /// The bytes of a packet.

@@ -1,7 +1,7 @@
 //! What packets carry through the network of a simulation.
 
 use framewire_adaptive::datagram::Channel;
-use framewire_session::RTCP_CHANNEL;
+use framewire_session::half::ChannelId;
 use framewire_tcp::Segment;
 use framewire_units::DataSize;
 
@@ -10,7 +10,8 @@ use crate::socket;
 /// A packet of a flow.
 pub(crate) struct Cargo {
     pub(crate) flow: u16,
-    /// Number of the connection, where the flow is several.
+    /// Number of the connection, where the flow is several; of datagrams of a movie and of reports about them that of the
+    /// channel.
     pub(crate) connection: u8,
     /// Bytes above UDP or TCP.
     pub(crate) payload: u32,
@@ -28,13 +29,14 @@ pub(crate) enum Body {
 }
 
 impl Cargo {
-    pub(crate) fn datagram(flow: usize, bytes: Vec<u8>) -> Self {
-        Self { flow: flow as u16, connection: 0, payload: bytes.len() as u32, body: Body::Datagram(bytes) }
+    /// A datagram of a movie's transport, from the socket of this channel.
+    pub(crate) fn datagram(flow: usize, channel: ChannelId, bytes: Vec<u8>) -> Self {
+        Self { flow: flow as u16, connection: channel.0, payload: bytes.len() as u32, body: Body::Datagram(bytes) }
     }
 
-    /// A datagram of RTCP, from a socket of its own: its number is that of the channel.
-    pub(crate) fn report(flow: usize, bytes: Vec<u8>) -> Self {
-        Self { connection: RTCP_CHANNEL.0, ..Self::session(flow, Channel::Control, None, bytes) }
+    /// A datagram of RTCP, from the socket of this channel.
+    pub(crate) fn report(flow: usize, channel: ChannelId, bytes: Vec<u8>) -> Self {
+        Self { connection: channel.0, ..Self::session(flow, Channel::Control, None, bytes) }
     }
 
     pub(crate) fn session(flow: usize, channel: Channel, sequence: Option<u32>, bytes: Vec<u8>) -> Self {

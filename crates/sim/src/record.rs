@@ -7,10 +7,11 @@ use std::sync::Arc;
 use framewire_adaptive::datagram::Channel;
 use framewire_link::{Hop, HopRecord, Outcome, PacketId, Port, SniffedFrame};
 use framewire_recording::WriteError;
-use framewire_recording::record::{AirCounts, TransmissionCounts};
+use framewire_recording::record::{AirCounts, FIRST_OF_SOUND, TransmissionCounts};
+use framewire_session::{SOUND_CHANNEL, SOUND_RTCP_CHANNEL};
 use framewire_transport::{CLOCK_WRAP, DatagramNumber};
 use framewire_units::DataSize;
-use framewire_world::{FlowPackets, PacketDescription, Sequence, port};
+use framewire_world::{FlowPackets, PacketDescription, Sequence, port, sound_port};
 
 use crate::cargo::{Body, Cargo};
 use crate::wires::{Recorder, Wires};
@@ -24,8 +25,10 @@ struct Entry {
     flow: u16,
     from: Port,
     datagram: bool,
-    /// It is at the second port of its flow: a control packet of an adaptive stream.
+    /// It is at the second port of its flow, or of the flow's sound: RTCP, or a control packet of an adaptive stream.
     control: bool,
+    /// It is at the ports of the flow's sound.
+    sound: bool,
     size: u32,
     payload: u32,
     /// Sequence number of RTP, of an adaptive stream's video or of TCP, from 0, without wrap; all ones where there is none.
@@ -71,6 +74,7 @@ pub(crate) struct PacketRecorder {
 #[derive(Debug)]
 struct FlowRecord {
     last_number: u64,
+    last_of_sound: u64,
     transmissions: TransmissionCounts,
     captured: TransmissionCounts,
     crossed_device: bool,
@@ -82,6 +86,7 @@ impl PacketRecorder {
     pub(crate) fn new(recording: Recording, flows: usize) -> Self {
         let flow = |number| FlowRecord {
             last_number: 0,
+            last_of_sound: 0,
             transmissions: TransmissionCounts::default(),
             captured: TransmissionCounts::default(),
             crossed_device: false,
@@ -146,7 +151,8 @@ impl PacketRecorder {
 
 impl Entry {
     fn describe(&self, id: PacketId) -> PacketDescription {
-        let port = port(usize::from(self.flow)) + u16::from(self.control);
+        let port = port(usize::from(self.flow));
+        let port = if self.sound { sound_port(port) } else { port } + u16::from(self.control);
         PacketDescription {
             id,
             from: self.from,
@@ -164,22 +170,28 @@ impl Entry {
 impl FlowRecord {
     /// The RTP sequence number of a datagram (RFC 3550, 5.1) without wrap, or the clock reference of one of a transport
     /// stream. Datagrams are sent in order of it.
-    fn extend(&mut self, datagram: &[u8]) -> u64 {
+    fn extend(&mut self, datagram: &[u8], is_sound: bool) -> u64 {
         let (number, turn) = match DatagramNumber::of(datagram) {
             None => return NO_SEQUENCE,
             Some(DatagramNumber::Rtp(number)) => (number.into(), 1 << 16),
             Some(DatagramNumber::Clock(reference)) => (reference, CLOCK_WRAP),
         };
-        self.last_number += (number + turn - self.last_number % turn) % turn;
-        self.last_number
+        let (last, first) = match is_sound {
+            true => (&mut self.last_of_sound, FIRST_OF_SOUND),
+            false => (&mut self.last_number, 0),
+        };
+        *last += (number + turn - *last % turn) % turn;
+        first + *last
     }
 }
 
 impl Recorder<Cargo> for PacketRecorder {
     fn handle_packet(&mut self, id: u64, from: Port, size: DataSize, cargo: &Cargo) {
         debug_assert_eq!(id, self.packets());
+        let is_segment = matches!(cargo.body, Body::Segment(_));
+        let sound = !is_segment && [SOUND_CHANNEL.0, SOUND_RTCP_CHANNEL.0].contains(&cargo.connection);
         let (datagram, control, sequence) = match &cargo.body {
-            Body::Datagram(bytes) => (true, false, self.flows[usize::from(cargo.flow)].extend(bytes)),
+            Body::Datagram(bytes) => (true, false, self.flows[usize::from(cargo.flow)].extend(bytes, sound)),
             Body::Session(channel, sequence, _) => {
                 (true, *channel == Channel::Control, sequence.map_or(NO_SEQUENCE, u64::from))
             }
@@ -190,6 +202,7 @@ impl Recorder<Cargo> for PacketRecorder {
             from,
             datagram,
             control,
+            sound,
             size: size.as_bytes() as u32,
             payload: cargo.payload,
             sequence,

@@ -15,6 +15,7 @@ use framewire_units::{Duration, Seed, Timestamp};
 use framewire_world::{Content, flow_log, groups, network_model, received_file, received_sound};
 
 use crate::cancel::Cancel;
+use crate::cargo::Body;
 use crate::check::check_scenario;
 use crate::error::SimError;
 use crate::flow::Flow;
@@ -324,8 +325,10 @@ impl GroupRun {
                 WireEvent::Delivered(id, to) => {
                     let cargo = self.wires.cargo(id);
                     let (flow, connection) = (usize::from(cargo.flow), cargo.connection);
+                    // Sound beside a movie is no connection of its own.
+                    let counted = if matches!(cargo.body, Body::Datagram(_)) { 0 } else { connection };
                     if let Some(rates) = self.rates.as_mut().filter(|_| to == Port::Receiver) {
-                        rates.handle_packet(self.places[flow], connection, cargo.packet_size());
+                        rates.handle_packet(self.places[flow], counted, cargo.packet_size());
                     }
                     if let Some(watched) = self.watched.as_mut().filter(|_| to == Port::Receiver) {
                         watched.handle_packet(self.places[flow], cargo.payload);

@@ -1,4 +1,4 @@
-//! Sound beside the movie in a transport stream, in virtual time.
+//! Sound beside the movie in a transport stream, or in packets of RTP of its own, in virtual time.
 
 use std::path::PathBuf;
 
@@ -6,15 +6,29 @@ use bytes::Bytes;
 use framewire_media::Movie;
 use framewire_media::audio::AudioTrack;
 use framewire_recording::ledger::{Fate, FrameRow, Ledger};
-use framewire_recording::record::{FlowStatus, Place};
+use framewire_recording::record::{FIRST_OF_SOUND, FlowStatus, Place};
 use framewire_recording::summary::Summary;
 use framewire_session::Sound;
 use framewire_sim::{Content, Options, Received, Simulated, Simulation};
 
 use crate::common::{LIVE, movie, run, scenario};
 
-/// Every transport with a transport stream that waits for room, or has a queue that gives frames up.
-const TRANSPORTS: [&str; 7] = ["ts", "ts+rtp", "ts+udp", "ts+tcp", "ts+dependency", "ts+rtp+ifd", "ts+tcp+dependency"];
+/// Transports that carry sound: transport streams, and RTP over datagrams and over a connection, with queues and without.
+const TRANSPORTS: [&str; 13] = [
+    "ts",
+    "ts+rtp",
+    "ts+udp",
+    "ts+tcp",
+    "ts+dependency",
+    "ts+rtp+ifd",
+    "ts+tcp+dependency",
+    "udp",
+    "udp-blocking",
+    "udp-whole",
+    "udp+dependency",
+    "rtp+tcp",
+    "rtp+tcp+dependency",
+];
 
 fn wired(rate: &str, bottleneck: &str, more: &str) -> String {
     format!(
@@ -94,7 +108,8 @@ fn what_the_receiver_keeps_is_what_the_ledger_has_of_sound_too() {
     let movie = movie(3.0, 4);
     let lossy = wired("100 Mbit/s", "remote", "loss = \"5 %\"\n");
     let narrow = wired("2 Mbit/s", "remote", "queue = \"20 packets\"\n");
-    for (transport, network) in [("ts", &lossy), ("ts+rtp", &lossy), ("ts", &narrow), ("ts+rtp", &narrow)] {
+    let transports = ["ts", "ts+rtp", "udp", "udp-blocking", "udp+ifd"];
+    for (transport, network) in transports.into_iter().flat_map(|name| [(name, &lossy), (name, &narrow)]) {
         let folder = Folder::new(&format!("lossy-{transport}"));
         let text = format!("{network}[[flow]]\ntransport = \"{transport}\"");
         let simulated = with_sound(&text, &movie, 3.0, Received::Directory(folder.0.clone()));
@@ -122,7 +137,13 @@ fn sound_goes_before_every_frame_and_waits_for_no_more_than_is_being_sent() {
     let of_frame = f64::from(largest) * 8.0 / rate * 1.07 * 1e3;
     let of_limit = 32_768.0 * 8.0 / rate * 1.1 * 1e3;
     assert!(of_frame > 1.5 * of_limit, "the frame is larger than the limit: {largest} bytes");
-    for (transport, most) in [("ts+ifd", of_frame), ("ts+dependency", of_frame), ("ts+tcp+dependency", of_limit)] {
+    let bounds = [
+        ("ts+ifd", of_frame),
+        ("ts+dependency", of_frame),
+        ("ts+tcp+dependency", of_limit),
+        ("rtp+tcp+dependency", of_limit),
+    ];
+    for (transport, most) in bounds {
         let text = format!("{local}[[flow]]\ntransport = \"{transport}\"");
         let simulated = with_sound(&text, &movie, 4.0, Received::Nowhere);
         let (pictures, sound) = rows(&simulated);
@@ -145,12 +166,60 @@ fn sound_goes_before_every_frame_and_waits_for_no_more_than_is_being_sent() {
     assert!(last(&sound) < last(&pictures));
 }
 
+/// A session of RTP of its own has a socket of its own, which no frame fills: sound is behind no more than what the device of its
+/// host holds of the movie, which is what that one's send buffer admits.
+#[test]
+fn sound_in_a_socket_of_its_own_waits_for_nothing_and_is_behind_what_the_device_holds() {
+    let movie = movie(8.0, 4);
+    let rate = 4_800_000.0;
+    let local = wired("4800 kbit/s", "local-device", "");
+    // 160 KiB admit 72 packets of 2,304 B of kernel memory, and the one that goes over; 208 KiB 93.
+    let behind = |packets: f64| 5.0 + packets * 1_500.0 * 8.0 / rate * 1e3;
+    for (transport, most) in
+        [("udp+ifd", behind(74.0)), ("udp+dependency", behind(74.0)), ("udp-blocking", behind(95.0))]
+    {
+        let text = format!("{local}[[flow]]\ntransport = \"{transport}\"");
+        let simulated = with_sound(&text, &movie, 4.0, Received::Nowhere);
+        let (_, sound) = rows(&simulated);
+        assert!(sound.iter().all(|row| row.fate == Fate::Shown), "{transport}");
+        let summary = Summary::build(&Ledger::build(&simulated.logs[0], LIVE), &simulated.logs[0], &LIVE);
+        let longest = summary.sound.unwrap().longest_wait_ms.unwrap();
+        assert!(longest < 0.001, "{transport}: {longest} ms");
+        let latest = sound.iter().filter_map(|row| row.latency_nanos).max().unwrap() as f64 / 1e6;
+        assert!((0.8 * most..=most).contains(&latest), "{transport}: {latest} ms, {most} ms at most");
+    }
+}
+
+#[test]
+fn reports_of_sound_are_about_its_own_packets_under_the_same_name() {
+    let movie = movie(2.0, 24);
+    let lossy = wired("100 Mbit/s", "remote", "loss = \"5 %\"\n");
+    let text = format!("{lossy}[[flow]]\ntransport = \"udp-blocking\"\nrtcp = \"full\"");
+    let simulated = with_sound(&text, &movie, 24.0, Received::Nowhere);
+    for track in [0, 1] {
+        let of_track: Vec<_> = simulated.logs[0].rtcp.iter().filter(|report| report.track == track).collect();
+        let sent = of_track.iter().filter_map(|report| report.packets).max().unwrap();
+        let packets = simulated.logs[0].datagrams_sent.iter();
+        let packets = packets.filter(|datagram| (datagram.sequence >= FIRST_OF_SOUND) == (track == 1)).count();
+        assert!(sent as usize <= packets && packets <= 3 * sent as usize, "track {track}: {sent} of {packets}");
+        let told: Vec<_> = of_track.iter().filter(|report| report.lost.is_some()).collect();
+        assert!(told.len() >= 2, "track {track}: {} reports", told.len());
+        for report in told {
+            // A receiver knows nothing of the packets before the second in a row.
+            let (lost, truly) = (i64::from(report.lost.unwrap()), report.true_lost.unwrap() as i64);
+            assert!((truly - 5..=truly).contains(&lost), "track {track}: {lost}, {truly}");
+            assert!(u64::from(report.highest_sequence.unwrap()) < packets as u64, "track {track}");
+        }
+        assert!(of_track.iter().any(|report| report.bye && report.from_sender), "track {track}");
+    }
+}
+
 #[test]
 fn a_transport_that_carries_none_is_refused_by_name() {
     let content = Content::of_movie("movie.m2v", movie(1.0, 1)).with_sound("sound.mp2", sound(1.0));
-    for transport in ["udp", "tcp", "rtp+tcp", "udp+dependency"] {
+    for transport in ["tcp", "tcp+dependency"] {
         let scenario = scenario(&format!("[[flow]]\ntransport = \"{transport}\""));
         let refused = Simulation::run(&scenario, &content, &Options::default()).map(drop).unwrap_err().to_string();
-        assert!(refused.contains(&format!("{transport} carries no sound: ts, ts+rtp")), "{refused}");
+        assert!(refused.contains(&format!("{transport} carries no sound: RTP and transport streams do")), "{refused}");
     }
 }

@@ -103,7 +103,7 @@ mod testing;
 
 pub use datagram::{DatagramReceiver, DatagramSender, Overflow, Spread};
 pub use limits::Limits;
-pub use packets::{CLOCK_WRAP, DatagramNumber, Depacketizer, Packetizer};
+pub use packets::{CLOCK_WRAP, DatagramNumber, Depacketizer, Packetizer, SoundPackets};
 pub use progress::WriteProgress;
 pub use queue::QueueKind;
 pub use registry::{Profile, SocketKind, TransportKind, UnknownTransport};

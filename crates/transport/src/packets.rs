@@ -37,6 +37,33 @@ pub enum Packetizer {
     Rtp(Box<rtp_payload::Packetizer>),
     /// A transport stream, with RTP or without.
     TransportStream(Box<mpeg_ts::Packetizer>),
+    /// Sound alone, in a session of RTP of its own.
+    Sound(Box<SoundPackets>),
+}
+
+/// What cuts sound into packets of RTP.
+#[derive(Clone, Debug)]
+pub struct SoundPackets {
+    packetizer: rtp_payload::Packetizer,
+    clock_rate: u32,
+}
+
+impl SoundPackets {
+    /// By this packetizer, whose stream has a clock of so many hertz.
+    pub fn new(packetizer: rtp_payload::Packetizer, clock_rate: u32) -> Self {
+        Self { packetizer, clock_rate }
+    }
+
+    /// The packets of a packet of sound.
+    pub(crate) fn packetize(&mut self, sound: &OutgoingSound) -> Result<Vec<Datagram>, FrameError> {
+        self.packetizer.packetize(&sound.bytes, sound.timestamp(self.clock_rate))
+    }
+}
+
+impl From<SoundPackets> for Packetizer {
+    fn from(packets: SoundPackets) -> Self {
+        Self::Sound(Box::new(packets))
+    }
 }
 
 impl From<rtp_payload::Packetizer> for Packetizer {
@@ -57,16 +84,18 @@ impl Packetizer {
         match self {
             Self::Rtp(packetizer) => packetizer.packetize(&frame.bytes, frame.rtp_timestamp),
             Self::TransportStream(packetizer) => Ok(packetizer.packetize(&in_transport_stream(frame))?),
+            Self::Sound(_) => Err("a frame of the movie does not go in packets of sound".into()),
         }
     }
 }
 
 impl Packetizer {
-    /// The datagrams of a packet of sound, which is the second track of a transport stream.
+    /// The datagrams of a packet of sound, which is the second track of a transport stream or has packets of its own.
     pub(crate) fn packetize_sound(&mut self, sound: &OutgoingSound) -> Result<Vec<Datagram>, FrameError> {
         match self {
             Self::Rtp(_) => Err(UnitError::Track { track: SOUND_TRACK, tracks: 1 }.into()),
             Self::TransportStream(packetizer) => Ok(packetizer.packetize(&sound_in_transport_stream(sound))?),
+            Self::Sound(packets) => packets.packetize(sound),
         }
     }
 }
@@ -88,8 +117,8 @@ fn sound_in_transport_stream(sound: &OutgoingSound) -> mpeg_ts::Frame<'_> {
     mpeg_ts::Frame {
         track: SOUND_TRACK,
         bytes: &sound.bytes,
-        presentation: sound.timestamp,
-        decode: sound.timestamp,
+        presentation: sound.timestamp(rtp_payload::CLOCK_RATE),
+        decode: sound.timestamp(rtp_payload::CLOCK_RATE),
         duration: Duration::ZERO,
         // Decoding can begin with every packet (ISO/IEC 13818-1, 2.4.3.5: of audio, an access unit is enough).
         random_access: true,

@@ -22,7 +22,7 @@ mod utc;
 pub use content::{Content, load_ladder};
 pub use description::{RunDescription, write_description, write_documents, write_scenario};
 pub use events::{Event, FlowReport, FlowState, Throughput};
-pub use groups::{group_name, groups, port, session_seed, start_of};
+pub use groups::{group_name, groups, port, session_seed, sound_port, start_of};
 pub use limits::UDP_RECEIVE_BUFFER;
 pub use movie::{MovieError, load_movie, load_sound};
 pub use network::{NetworkError, network_model, read_trace};

@@ -5,8 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use framewire_link::{DropCause, Hop, HopRecord, Outcome, PacketId, Port};
-use framewire_recording::record::{PacketRecord, Place, ReleaseRecord};
+use framewire_recording::record::{FIRST_OF_SOUND, PacketRecord, Place, ReleaseRecord};
 use framewire_recording::spool::Spool;
+
+use crate::groups::sound_port;
 
 /// A packet as every world can describe it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,10 +73,14 @@ impl FlowPackets {
         Self { port, sniffed, extenders, records, releases }
     }
 
-    /// True when the packet belongs to this flow: at one of its ends is the flow's port, or the next one up, which is
-    /// that of RTCP (RFC 3550, section 11). Which end listens is up to the application.
+    /// True when the packet belongs to this flow: at one of its ends is the flow's port or that of its sound, or the next one
+    /// up of either, which is that of RTCP (RFC 3550, section 11). Which end listens is up to the application.
     pub fn owns(&self, packet: &PacketDescription) -> bool {
-        [packet.source_port, packet.destination_port].iter().any(|&port| port == self.port || port == self.port + 1)
+        Self::is_at(packet, self.port) || Self::is_at(packet, sound_port(self.port))
+    }
+
+    fn is_at(packet: &PacketDescription, first: u16) -> bool {
+        [packet.source_port, packet.destination_port].iter().any(|&port| port == first || port == first + 1)
     }
 
     /// Adds a packet with the verdict of every hop that it entered. Packets come in the order in which they entered
@@ -92,6 +98,9 @@ impl FlowPackets {
     ) -> impl Iterator<Item = PacketRecord> + use<'a> {
         let extender = self.extenders.entry((packet.source_port, packet.destination_port)).or_default();
         let (sequence, sniffed) = (extender.extend(packet.sequence), self.sniffed);
+        // What a simulation counts it numbers so itself.
+        let is_sound = matches!(packet.sequence, Sequence::Rtp(_)) && Self::is_at(packet, sound_port(self.port));
+        let sequence = sequence.map(|number| if is_sound { FIRST_OF_SOUND + number } else { number });
         hops.iter().map(move |hop| record(packet, hop, sequence, sniffed))
     }
 }
@@ -242,7 +251,37 @@ mod tests {
         for from in [Port::Sender, Port::Receiver] {
             assert!(flow.owns(&packet(from, 9, 5_004)) && flow.owns(&packet(from, 5_004, 9)));
             assert!(flow.owns(&packet(from, 40_000, 5_005)), "RTCP");
+            assert!(flow.owns(&packet(from, 40_000, 6_004)) && flow.owns(&packet(from, 6_005, 6_005)), "sound");
             assert!(!flow.owns(&packet(from, 5_006, 5_003)), "the next flow's and no flow's");
+            assert!(!flow.owns(&packet(from, 6_006, 6_003)), "the next flow's sound and no flow's");
         }
+    }
+
+    #[test]
+    fn sound_that_has_packets_for_itself_is_numbered_beyond_those_of_the_movie() {
+        let mut flow = FlowPackets::new(5_004, false, None);
+        let hop = |packet| HopRecord {
+            packet: PacketId(packet),
+            from: Port::Sender,
+            size: DataSize::from_bytes(100),
+            hop: Hop::Bottleneck,
+            enqueued: Timestamp::ZERO,
+            started: None,
+            finished: Timestamp::ZERO,
+            transmissions: Default::default(),
+            outcome: Outcome::Delivered,
+            clamped: false,
+        };
+        for (number, (port, sequence)) in (0..).zip([
+            (5_004, Sequence::Rtp(7)),
+            (6_004, Sequence::Rtp(7)),
+            (6_005, Sequence::None),
+            (6_004, Sequence::Unbounded(9)),
+        ]) {
+            let packet = PacketDescription { sequence, ..packet(Port::Sender, port, port) };
+            flow.add(&packet, std::slice::from_ref(&hop(number)));
+        }
+        let sequences: Vec<_> = flow.records.iter().map(|record| record.sequence).collect();
+        assert_eq!(sequences, [Some(7), Some(FIRST_OF_SOUND + 7), None, Some(9)]);
     }
 }

@@ -36,4 +36,5 @@ pub fn rtcp<'a>() -> Table<RtcpRow<'a>> {
         .double("true_fraction_lost", |r| r.report.true_fraction_lost)
         .int64("true_lost", |r| r.report.true_lost)
         .int64("true_round_trip_ns", |r| r.report.true_round_trip)
+        .int32("track", |r| u32::from(r.report.track))
 }

@@ -1,16 +1,20 @@
 //! The movie in packets over UDP.
 
 use framewire_scenario::{self as scenario, Rtcp};
+use framewire_transport::queue::FrameQueue;
 use framewire_transport::{DatagramReceiver, DatagramSender, Overflow, Spread};
 use framewire_units::Seed;
+use framewire_wire::rtp_payload::CLOCK_RATE;
 
 use super::movie::MovieSetup;
 use super::packets::MoviePackets;
+use super::sound::SoundStream;
 use super::{BuildError, CommonSetup};
 use crate::plan::SendingPlan;
 use crate::receiver::{ReceiverLog, ReceiverSession, ReceivingHalf};
-use crate::rtcp::{RtcpEnd, RtcpSetup};
-use crate::sender::{SenderSession, SendingHalf};
+use crate::rtcp::RtcpSetup;
+use crate::sender::{MOVIE_CHANNEL, SenderSession, SendingHalf};
+use crate::sound::SOUND_CHANNEL;
 
 /// A flow of the movie over datagrams.
 #[derive(Clone, Debug)]
@@ -22,7 +26,7 @@ pub struct DatagramSetup {
     error_reports: bool,
     packets: MoviePackets,
     spread: Spread,
-    rtcp: Option<RtcpSetup>,
+    rtcp: Vec<RtcpSetup>,
 }
 
 impl DatagramSetup {
@@ -37,12 +41,19 @@ impl DatagramSetup {
             .expect("invariant: an elementary stream does not go in datagrams");
         let error_reports = own.transport.wants_error_reports();
         let (flow, session) = (common.name().to_owned(), movie.plan.mean_rate());
-        let rtcp = (own.rtcp != Rtcp::Off).then(|| RtcpSetup {
-            flow,
+        let setup = |ssrc, rate, media, clock_rate| RtcpSetup {
+            flow: flow.clone(),
             ssrc,
-            bandwidth: RtcpSetup::bandwidth(session, own.rtcp == Rtcp::Full),
+            bandwidth: RtcpSetup::bandwidth(rate, own.rtcp == Rtcp::Full),
             seed: Seed(u64::from(ssrc)),
-        });
+            media,
+            clock_rate,
+        };
+        let of_sound = packets.sound().zip(movie.plan.sound());
+        let of_sound =
+            of_sound.map(|(stream, sound)| setup(stream.ssrc(), sound.mean_rate(), SOUND_CHANNEL, stream.clock_rate()));
+        let of_movie = setup(ssrc, session, MOVIE_CHANNEL, CLOCK_RATE);
+        let rtcp = if own.rtcp == Rtcp::Off { vec![] } else { [of_movie].into_iter().chain(of_sound).collect() };
         Ok(Self { common, movie, overflow: own.overflow, error_reports, packets, spread: own.spread, rtcp })
     }
 
@@ -56,29 +67,36 @@ impl DatagramSetup {
         self.error_reports
     }
 
-    /// True where both ends have a socket for RTCP beside that of the movie, at the next port up.
+    /// True where both ends have a socket for RTCP beside that of the movie, at the next port up, and so beside that of sound.
     pub fn has_rtcp(&self) -> bool {
-        self.rtcp.is_some()
+        !self.rtcp.is_empty()
+    }
+
+    /// True where both ends have sockets for sound beside those of the movie.
+    pub fn has_sound_apart(&self) -> bool {
+        self.packets.sound().is_some()
     }
 
     /// The same flow, whose RTCP draws from this seed.
     pub(super) fn seeded(&mut self, seed: Seed) {
-        if let Some(rtcp) = &mut self.rtcp {
-            rtcp.seed = seed;
-        }
+        self.rtcp.iter_mut().for_each(|rtcp| rtcp.seed = seed);
     }
 
     /// The sender's side.
     pub fn sender(&self) -> SenderSession {
         let half = DatagramSender::new(self.movie.queue(), self.packets.packetizer(), self.overflow);
         let half = SendingHalf::Datagram(half.with_spread(self.spread));
-        self.movie.sender(half, &self.common).with_rtcp(self.rtcp.as_ref().map(RtcpSetup::sender))
+        // Sound is never given up for want of room.
+        let of_sound = |sound: &SoundStream| DatagramSender::new(FrameQueue::direct(), sound.packets(), Overflow::Wait);
+        let session = self.movie.sender(half, &self.common).with_sound(self.packets.sound().map(of_sound));
+        session.with_reports(self.rtcp.iter().map(RtcpSetup::sender).collect())
     }
 
     /// The receiver's side.
     pub fn receiver(&self) -> ReceiverSession {
         let half = ReceivingHalf::Datagram(DatagramReceiver::new(self.packets.expected().depacketizer()));
-        let rtcp: Option<RtcpEnd> = self.rtcp.as_ref().map(RtcpSetup::receiver);
-        ReceiverSession::new(half, ReceiverLog::new(&self.common.recording)).with_rtcp(rtcp)
+        let sound = self.packets.sound().map(|sound| DatagramReceiver::new(sound.depacketizer()));
+        let session = ReceiverSession::new(half, ReceiverLog::new(&self.common.recording)).with_sound(sound);
+        session.with_reports(self.rtcp.iter().map(RtcpSetup::receiver).collect())
     }
 }

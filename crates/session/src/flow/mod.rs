@@ -7,6 +7,7 @@ mod external;
 mod movie;
 pub(crate) mod packets;
 mod recording;
+mod sound;
 mod stream;
 
 use std::sync::Arc;
@@ -279,6 +280,15 @@ impl FlowSetup {
             Offer::Movie(plan) => plan.len(),
             Offer::Ladder(ladder, _) => ladder.frames(),
             Offer::Bytes => 0,
+        }
+    }
+
+    /// True where its sound has packets of RTP for itself.
+    pub fn has_sound_apart(&self) -> bool {
+        match self {
+            Self::Datagram(setup) => setup.has_sound_apart(),
+            Self::Stream(setup) => setup.has_sound_apart(),
+            Self::Adaptive(_) | Self::Bulk(_) | Self::External(_) => false,
         }
     }
 

@@ -37,7 +37,10 @@ impl MovieSetup {
     /// Whether the transport carries the movie's codec, and sound where there is any; the error says what would.
     pub(super) fn check_codec(&self) -> Result<(), String> {
         if self.plan.sound().is_some() && !self.kind.carries_sound() {
-            return Err(format!("{} carries no sound: ts, ts+rtp, ts+tcp and every queue before them do", self.kind));
+            return Err(format!(
+                "{} carries no sound: RTP and transport streams do, udp, ts and their like",
+                self.kind
+            ));
         }
         self.kind.check_codec(self.plan.codec())
     }

@@ -8,6 +8,7 @@ use framewire_wire::mpeg_ts::{self, Demultiplexer, Program};
 use framewire_wire::rtp_payload::{self, Limits, PacketRule, PayloadFormat, StreamOrigin};
 
 use super::movie::MovieSetup;
+use super::sound::SoundStream;
 use super::{BuildError, CommonSetup};
 use crate::receiver::ReceivingHalf;
 
@@ -20,7 +21,12 @@ pub(crate) const INITIAL_SEQUENCE: u16 = 0;
 #[allow(clippy::large_enum_variant, reason = "one per flow, never moved in a hot path")]
 pub(super) enum MoviePackets {
     /// Of the payload format that carries the movie in RTP.
-    Rtp { packetizer: rtp_payload::Packetizer, format: &'static PayloadFormat, origin: StreamOrigin },
+    Rtp {
+        packetizer: rtp_payload::Packetizer,
+        format: &'static PayloadFormat,
+        origin: StreamOrigin,
+        sound: Option<SoundStream>,
+    },
     /// Of a transport stream; with an origin in RTP.
     TransportStream { packetizer: mpeg_ts::Packetizer, program: Program, origin: Option<StreamOrigin> },
 }
@@ -48,7 +54,9 @@ impl MoviePackets {
                     payload_format(movie.plan.codec()).expect("invariant: the transport carries the codec in RTP");
                 let packetizer = rtp_payload::Packetizer::new(format, rule, mtu, origin);
                 let packetizer = packetizer.map_err(|error| common.refuse(error))?;
-                Ok(Some(Self::Rtp { packetizer, format, origin }))
+                let sound = movie.plan.sound().map(|sound| SoundStream::new(sound, mtu, ssrc)).transpose();
+                let sound = sound.map_err(|error| common.refuse(error))?;
+                Ok(Some(Self::Rtp { packetizer, format, origin, sound }))
             }
             Format::Ts => {
                 let program = program(movie.plan.codec(), movie.plan.movie().index.sequence.mpeg2);
@@ -80,7 +88,9 @@ impl MoviePackets {
     /// number are agreed out of band here, and so is the program), so that the loss of the very first packets is seen.
     pub(super) fn expected(&self) -> ExpectedPackets {
         match self {
-            Self::Rtp { format, origin, .. } => ExpectedPackets::Rtp { format, origin: Some(*origin) },
+            Self::Rtp { format, origin, sound, .. } => {
+                ExpectedPackets::Rtp { format, origin: Some(*origin), sound: sound.clone().map(Box::new) }
+            }
             Self::TransportStream { program, origin: None, .. } => {
                 ExpectedPackets::TransportStream { program: program.clone() }
             }
@@ -90,10 +100,18 @@ impl MoviePackets {
         }
     }
 
+    /// The sound that has packets of RTP for itself.
+    pub(super) fn sound(&self) -> Option<&SoundStream> {
+        if let Self::Rtp { sound, .. } = self { sound.as_ref() } else { None }
+    }
+
     /// A sending half over a stream of bytes, whose frames go in packets.
     pub(super) fn sender(&self, half: StreamSender) -> StreamSender {
         match self {
-            Self::Rtp { packetizer, .. } => half.in_packets(packetizer.clone()),
+            Self::Rtp { packetizer, sound, .. } => {
+                let half = half.in_packets(packetizer.clone());
+                sound.iter().fold(half, |half, sound| half.with_sound(sound.packets()))
+            }
             Self::TransportStream { packetizer, .. } => half.in_transport_stream(packetizer.clone()),
         }
     }
@@ -103,7 +121,14 @@ impl MoviePackets {
 #[derive(Clone, Debug)]
 pub(crate) enum ExpectedPackets {
     /// Of RTP; without an origin, of the source that is heard first.
-    Rtp { format: &'static PayloadFormat, origin: Option<StreamOrigin> },
+    Rtp {
+        /// How it carries the movie.
+        format: &'static PayloadFormat,
+        /// Where its stream begins.
+        origin: Option<StreamOrigin>,
+        /// The sound that has packets for itself.
+        sound: Option<Box<SoundStream>>,
+    },
     /// Of a transport stream.
     TransportStream { program: Program },
     /// Of a transport stream in RTP; without an origin, of the source that is heard first.
@@ -115,7 +140,7 @@ impl ExpectedPackets {
     pub(crate) fn depacketizer(&self) -> Depacketizer {
         let limits = Limits::default();
         match self {
-            Self::Rtp { format, origin } => rtp_payload::Depacketizer::new(format, *origin, limits).into(),
+            Self::Rtp { format, origin, .. } => rtp_payload::Depacketizer::new(format, *origin, limits).into(),
             Self::TransportStream { program } => {
                 mpeg_ts::Depacketizer::new(program.clone(), limits.largest_frame).into()
             }
@@ -128,8 +153,10 @@ impl ExpectedPackets {
     /// The receiving half over a stream of bytes.
     pub(crate) fn receiver(&self) -> ReceivingHalf {
         ReceivingHalf::Packets(match self {
-            Self::Rtp { format, origin } => {
-                PacketStreamReceiver::new(rtp_payload::Depacketizer::new(format, *origin, Limits::default()))
+            Self::Rtp { format, origin, sound } => {
+                let depacketizer = rtp_payload::Depacketizer::new(format, *origin, Limits::default());
+                let half = PacketStreamReceiver::new(depacketizer);
+                sound.iter().fold(half, |half, sound| half.with_sound(sound.ssrc(), sound.depacketizer()))
             }
             Self::TransportStream { program } | Self::TransportStreamInRtp { program, .. } => {
                 let largest = Limits::default().largest_frame;

@@ -47,6 +47,11 @@ impl StreamSetup {
         &self.movie.plan
     }
 
+    /// True where sound has packets of RTP for itself.
+    pub fn has_sound_apart(&self) -> bool {
+        self.packets.as_ref().is_some_and(|packets| packets.sound().is_some())
+    }
+
     /// The sender's side.
     pub fn sender(&self) -> SenderSession {
         let half = StreamSender::new(self.movie.queue(), self.connection.unsent_limit);

@@ -3,7 +3,7 @@
 use super::tests::{FRAME_SIZE, FRAMES, Host, flow, ms};
 use super::*;
 use crate::exchange::testing::{Asks, Polite};
-use crate::half::{ChannelKind, End, Half};
+use crate::half::{ChannelId, ChannelKind, End, Half};
 use framewire_recording::Samples;
 use framewire_recording::record::{FlowStatus, FrameEventKind};
 use framewire_transport::socket::SocketError;
@@ -38,7 +38,7 @@ impl ReceivingSocket for Ends<'_> {
         self.0.take(now)
     }
 
-    fn report(&mut self, _: Timestamp, _: &[u8]) -> Result<bool, SocketError> {
+    fn report(&mut self, _: Timestamp, _: ChannelId, _: &[u8]) -> Result<bool, SocketError> {
         panic!("nothing here has RTCP");
     }
 

@@ -7,9 +7,10 @@ use framewire_units::Timestamp;
 use super::outcome::{FlowOutcome, joined};
 use super::received_movie::ReceivedMovie;
 use super::sending::MovieSending;
-use crate::half::{Arrival, Half};
+use crate::half::{Arrival, ChannelId, Half};
 use crate::receiver::{ReceiverLog, ReceiverSession};
-use crate::rtcp::RTCP_CHANNEL;
+use crate::sender::MOVIE_CHANNEL;
+use crate::sound::SOUND_CHANNEL;
 
 /// What one look at a receiver's socket gave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,8 +23,8 @@ pub enum Taken<'a> {
     Opened,
     /// One datagram, or the next bytes of a stream, and when they reached the host.
     Bytes(Timestamp, &'a [u8]),
-    /// A datagram of RTCP, and when it reached the host.
-    Report(Timestamp, &'a [u8]),
+    /// A datagram on another channel than that of the movie, and when it reached the host: of sound, or of RTCP.
+    Datagram(ChannelId, Timestamp, &'a [u8]),
 }
 
 /// The socket of a receiver, as its host has it.
@@ -34,11 +35,11 @@ pub trait ReceivingSocket {
     /// When the socket is broken.
     fn take(&mut self, now: Timestamp) -> Result<Taken<'_>, SocketError>;
 
-    /// Sends a datagram of RTCP without waiting; only asked of a flow that has it. False where it did not leave.
+    /// Sends a datagram of RTCP on this channel without waiting; only asked of a flow that has it. False where it did not leave.
     ///
     /// # Errors
     /// When the socket is broken.
-    fn report(&mut self, now: Timestamp, datagram: &[u8]) -> Result<bool, SocketError>;
+    fn report(&mut self, now: Timestamp, channel: ChannelId, datagram: &[u8]) -> Result<bool, SocketError>;
 
     /// Writes to the sender, on the stream on which the movie comes, without waiting, and returns how many bytes were taken; 0
     /// also while the connection does not stand yet. Only asked of a receiver that asks for the movie.
@@ -95,18 +96,16 @@ impl MovieReceiving {
         Self { sound, ..self }
     }
 
-    /// A datagram came, of which there is no buffer to fill. None comes after the end.
-    pub fn handle_datagram(&mut self, now: Timestamp, bytes: &[u8]) {
-        if !self.ended {
-            self.session.handle_input(now, bytes);
+    /// A datagram came on this channel, of which there is no buffer to fill: after one of RTCP there may be something to answer,
+    /// for which it is to be polled. None of the movie or its sound comes after the end.
+    pub fn handle_datagram(&mut self, now: Timestamp, channel: ChannelId, bytes: &[u8]) {
+        let is_media = [MOVIE_CHANNEL, SOUND_CHANNEL].contains(&channel);
+        if !self.ended || !is_media {
+            Half::handle_arrival(&mut self.session, now, channel, Arrival::Datagram(bytes));
+        }
+        if !self.ended && is_media {
             self.keep_frames();
         }
-    }
-
-    /// A datagram of RTCP came, of which there is no buffer to fill: there may be something to answer, for which it is to be
-    /// polled.
-    pub fn handle_report(&mut self, now: Timestamp, datagram: &[u8]) {
-        Half::handle_arrival(&mut self.session, now, RTCP_CHANNEL, Arrival::Datagram(datagram));
     }
 
     /// Does what is due, and reads once if that is wanted. `is_last`: nothing more comes than there is.
@@ -190,7 +189,7 @@ impl MovieReceiving {
     ) -> Result<ReceivingStep, SocketError> {
         self.session.handle_timeout(now);
         self.keep_frames();
-        self.session.report(now, |datagram| socket.report(now, datagram))?;
+        self.session.report(now, |channel, datagram| socket.report(now, channel, datagram))?;
         let writable = self.session.say(|bytes| socket.write_request(now, bytes))?;
         let readable = self.session.wants_bytes(now);
         let taken = if readable { socket.take(now)? } else { Taken::Nothing };
@@ -199,8 +198,8 @@ impl MovieReceiving {
             Taken::Nothing if is_last => Ok(ReceivingStep::Ended),
             Taken::Nothing => Ok(ReceivingStep::Wait { readable, writable, timeout: self.session.next_timeout() }),
             Taken::Opened => Ok(ReceivingStep::Again),
-            Taken::Report(at, datagram) => {
-                Half::handle_arrival(&mut self.session, at, RTCP_CHANNEL, Arrival::Datagram(datagram));
+            Taken::Datagram(channel, at, datagram) => {
+                self.handle_datagram(at, channel, datagram);
                 Ok(ReceivingStep::Again)
             }
             Taken::Bytes(at, bytes) => {

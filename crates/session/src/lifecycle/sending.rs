@@ -8,8 +8,7 @@ use framewire_units::{DataSize, Timestamp};
 use super::outcome::{FlowOutcome, joined};
 use super::receiving::Taken;
 use super::sampling::{SAMPLE_INTERVAL, Sampling};
-use crate::half::{Arrival, Channels, Half, Wait};
-use crate::rtcp::RTCP_CHANNEL;
+use crate::half::{Arrival, ChannelId, Channels, Half, Wait};
 use crate::sender::{MOVIE_CHANNEL, SenderLog, SenderProgress, SenderSession};
 
 /// The socket of a sender, as its host has it.
@@ -76,9 +75,9 @@ impl MovieSending {
         }
     }
 
-    /// A report of the receiver came, by RTCP: there may be something to answer, for which it is to be polled.
-    pub fn handle_report(&mut self, now: Timestamp, datagram: &[u8]) {
-        Half::handle_arrival(&mut self.session, now, RTCP_CHANNEL, Arrival::Datagram(datagram));
+    /// A report of the receiver came on this channel, by RTCP: there may be something to answer, for which it is to be polled.
+    pub fn handle_report(&mut self, now: Timestamp, channel: ChannelId, datagram: &[u8]) {
+        Half::handle_arrival(&mut self.session, now, channel, Arrival::Datagram(datagram));
         if let Phase::Streaming(wait) = &mut self.phase {
             wait.timeout = Some(now);
         }
@@ -96,7 +95,7 @@ impl MovieSending {
             let arrival = match socket.take_request(now) {
                 Ok(Taken::Nothing) => return,
                 Ok(Taken::Opened) => Arrival::Opened,
-                Ok(Taken::Bytes(_, bytes) | Taken::Report(_, bytes)) => Arrival::Bytes(bytes),
+                Ok(Taken::Bytes(_, bytes) | Taken::Datagram(_, _, bytes)) => Arrival::Bytes(bytes),
                 Ok(Taken::End) => Arrival::Ended,
                 Err(error) => return self.fail(now, error),
             };

@@ -10,7 +10,7 @@ use framewire_units::{DataSize, Duration, Timestamp};
 use super::*;
 use crate::half::{ChannelId, Channels};
 use crate::plan::SendingPlan;
-use crate::{FlowSetup, ReceiverSession, SenderSession};
+use crate::{FlowSetup, MOVIE_CHANNEL, ReceiverSession, SenderSession};
 
 pub(super) const FRAMES: u32 = 25;
 pub(super) const FRAME_SIZE: usize = 5_000;
@@ -145,7 +145,7 @@ impl ReceivingSocket for Host {
         Ok(if self.finished && !self.datagrams { Taken::End } else { Taken::Nothing })
     }
 
-    fn report(&mut self, _: Timestamp, _: &[u8]) -> Result<bool, SocketError> {
+    fn report(&mut self, _: Timestamp, _: ChannelId, _: &[u8]) -> Result<bool, SocketError> {
         panic!("nothing here has RTCP");
     }
 }
@@ -237,13 +237,13 @@ fn a_receiver_of_datagrams_ends_when_it_is_told_and_takes_nothing_after_that() {
     let ended = send(&mut sending, &mut host, |now, host| {
         let mut datagrams = std::mem::take(&mut host.waiting);
         last = datagrams.pop().unwrap_or(std::mem::take(&mut last));
-        datagrams.iter().for_each(|datagram| receiving.handle_datagram(now, datagram));
+        datagrams.iter().for_each(|datagram| receiving.handle_datagram(now, MOVIE_CHANNEL, datagram));
     });
     assert!(!sending.tells_its_end());
     let wait = ReceivingStep::Wait { readable: true, writable: false, timeout: None };
     assert_eq!(receiving.poll(ended, false, &mut host), wait);
     assert_eq!(receiving.poll(ended, true, &mut host), ReceivingStep::Ended);
-    receiving.handle_datagram(ended, &last);
+    receiving.handle_datagram(ended, MOVIE_CHANNEL, &last);
     let (outcome, _) = receiving.into_outcome(sending);
     assert_eq!(outcome.status, FlowStatus::Complete);
     assert_eq!(outcome.received.complete_frames + outcome.received.incomplete_frames, FRAMES);

@@ -105,7 +105,7 @@ impl Flow {
         wires: &mut FlowWires,
     ) {
         match (self, body) {
-            (Self::Movie(flow), body) => flow.handle_delivery(now, to, body, wires),
+            (Self::Movie(flow), body) => flow.handle_delivery(now, (to, ChannelId(connection)), body, wires),
             (Self::Adaptive(flow), Body::Session(channel, _, bytes)) => {
                 flow.handle_datagram(now, to, channel, bytes, wires);
             }

@@ -3,14 +3,16 @@
 use framewire_link::Port;
 use framewire_session::half::ChannelId;
 use framewire_session::lifecycle::{FlowOutcome, MovieReceiving, MovieSending, ReceivedMovie, ReceivingStep, Settling};
-use framewire_session::{DatagramSetup, RTCP_CHANNEL, ReceiverSession, SenderProgress, StreamSetup};
+use framewire_session::{
+    DatagramSetup, RTCP_CHANNEL, ReceiverSession, SOUND_RTCP_CHANNEL, SenderProgress, StreamSetup,
+};
 use framewire_units::{Seed, Timestamp};
 
 use super::connection::{DEFAULT_SEND_BUFFER, tcp_configs};
 use crate::cargo::Body;
 use crate::error::SimError;
 use crate::record::FlowWires;
-use crate::socket::{Connection, MovieSocket, UdpSender};
+use crate::socket::{Connection, MovieSocket, UdpSender, UdpSockets};
 
 /// A flow of the movie.
 pub(crate) struct MovieFlow {
@@ -28,7 +30,8 @@ impl MovieFlow {
     pub(crate) fn over_datagrams(setup: &DatagramSetup, number: usize, received: [ReceivedMovie; 2]) -> Self {
         let common = &setup.common;
         let send_buffer = common.send_buffer().unwrap_or(DEFAULT_SEND_BUFFER);
-        let socket = MovieSocket::Udp(UdpSender::new(number, common.station(), send_buffer));
+        let open = || UdpSender::new(number, common.station(), send_buffer);
+        let socket = MovieSocket::Udp(UdpSockets::new(open(), setup.has_sound_apart().then(open)));
         let sending = MovieSending::new(setup.sender(), common.samples());
         Self::new(socket, sending, receiving(setup.receiver(), received))
     }
@@ -70,16 +73,22 @@ impl MovieFlow {
     }
 
     /// A packet of this flow comes out at a host.
-    pub(crate) fn handle_delivery(&mut self, now: Timestamp, to: Port, body: Body, wires: &mut FlowWires) {
+    pub(crate) fn handle_delivery(
+        &mut self,
+        now: Timestamp,
+        (to, channel): (Port, ChannelId),
+        body: Body,
+        wires: &mut FlowWires,
+    ) {
         match (&mut self.socket, body) {
-            (MovieSocket::Udp(socket), Body::Datagram(bytes)) => {
-                self.receiving.handle_datagram(now, &bytes);
-                socket.recycle(bytes);
+            (MovieSocket::Udp(sockets), Body::Datagram(bytes)) => {
+                self.receiving.handle_datagram(now, channel, &bytes);
+                sockets.recycle(bytes);
             }
             (MovieSocket::Udp(_), Body::Session(_, _, report)) => {
                 match to {
-                    Port::Sender => self.sending.handle_report(now, &report),
-                    Port::Receiver => self.receiving.handle_report(now, &report),
+                    Port::Sender => self.sending.handle_report(now, channel, &report),
+                    Port::Receiver => self.receiving.handle_datagram(now, channel, &report),
                 }
                 self.advance(now, wires);
             }
@@ -93,9 +102,9 @@ impl MovieFlow {
 
     /// The sender's own device has let go of a packet of this flow.
     pub(crate) fn handle_released(&mut self, now: Timestamp, channel: ChannelId, payload: u32, wires: &mut FlowWires) {
-        // A report is of a socket of its own, whose buffer holds far more than what is sent in five seconds.
-        if channel != RTCP_CHANNEL {
-            self.socket.handle_released(now, payload, wires);
+        let is_report = [RTCP_CHANNEL, SOUND_RTCP_CHANNEL].contains(&channel);
+        if !is_report {
+            self.socket.handle_released(now, channel, payload, wires);
             self.advance(now, wires);
         }
     }

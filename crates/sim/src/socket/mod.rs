@@ -14,6 +14,6 @@ mod udp;
 
 pub use memory::truesize;
 
-pub(crate) use movie::{MovieSocket, wrong_kind};
+pub(crate) use movie::{MovieSocket, UdpSockets, wrong_kind};
 pub(crate) use stream::{Connection, endpoint_sample, timed_out};
 pub(crate) use udp::{UdpSender, packet_size};

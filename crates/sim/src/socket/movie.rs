@@ -2,9 +2,9 @@
 
 use framewire_link::Port;
 use framewire_recording::record::FlowSample;
-use framewire_session::RTCP_CHANNEL;
 use framewire_session::half::{ChannelId, Channels};
 use framewire_session::lifecycle::{ReceivingSocket, SendingSocket, Taken};
+use framewire_session::{MOVIE_CHANNEL, SOUND_CHANNEL};
 use framewire_transport::socket::{DatagramSend, SocketError};
 use framewire_units::{DataSize, Timestamp};
 
@@ -17,7 +17,7 @@ const READ_SIZE: usize = 65_536;
 
 /// The sockets of a flow.
 pub(crate) enum MovieSocket {
-    Udp(UdpSender),
+    Udp(UdpSockets),
     Tcp(Box<Connection>),
 }
 
@@ -28,9 +28,14 @@ impl MovieSocket {
     }
 
     /// The sender's own device has let go of a packet.
-    pub(crate) fn handle_released(&mut self, now: Timestamp, payload: u32, wires: &mut FlowWires) {
+    pub(crate) fn handle_released(&mut self, now: Timestamp, channel: ChannelId, payload: u32, wires: &mut FlowWires) {
         match self {
-            Self::Udp(socket) => socket.handle_released(DataSize::from_bytes(u64::from(payload))),
+            Self::Udp(sockets) => {
+                // A report is of a socket of its own, whose buffer holds far more than what is sent in five seconds.
+                if let Some(socket) = sockets.of(channel) {
+                    socket.handle_released(DataSize::from_bytes(u64::from(payload)));
+                }
+            }
             Self::Tcp(connection) => connection.handle_released(now, payload, wires),
         }
     }
@@ -65,7 +70,7 @@ impl MovieSocket {
     /// Whether poll(2) says `POLLOUT`.
     pub(crate) fn is_writable(&self) -> bool {
         match self {
-            Self::Udp(socket) => socket.is_writable(),
+            Self::Udp(sockets) => sockets.movie.is_writable(),
             Self::Tcp(connection) => connection.sender.is_writable(),
         }
     }
@@ -73,9 +78,41 @@ impl MovieSocket {
     /// What has not left this host, or is not acknowledged (SIOCOUTQ).
     pub(crate) fn queued(&self) -> DataSize {
         match self {
-            Self::Udp(socket) => socket.queued(),
+            Self::Udp(sockets) => sockets.queued(),
             Self::Tcp(connection) => connection.sender.queued(),
         }
+    }
+}
+
+/// Those over UDP.
+pub(crate) struct UdpSockets {
+    movie: UdpSender,
+    /// Of sound that has packets for itself.
+    sound: Option<UdpSender>,
+}
+
+impl UdpSockets {
+    /// With that of the movie, and that of its sound where it has one.
+    pub(crate) fn new(movie: UdpSender, sound: Option<UdpSender>) -> Self {
+        Self { movie, sound: sound.map(|sound| sound.of_channel(SOUND_CHANNEL)) }
+    }
+
+    /// The one that sends media on this channel.
+    pub(crate) fn of(&mut self, channel: ChannelId) -> Option<&mut UdpSender> {
+        match channel {
+            MOVIE_CHANNEL => Some(&mut self.movie),
+            SOUND_CHANNEL => self.sound.as_mut(),
+            _ => None,
+        }
+    }
+
+    /// Takes back the buffer of a datagram that has come out.
+    pub(crate) fn recycle(&mut self, buffer: Vec<u8>) {
+        self.movie.recycle(buffer);
+    }
+
+    fn queued(&self) -> DataSize {
+        self.movie.queued() + self.sound.as_ref().map_or(DataSize::ZERO, UdpSender::queued)
     }
 }
 
@@ -100,7 +137,7 @@ pub(crate) fn wrong_kind(operation: &'static str) -> SocketError {
     SocketError { operation, reason: "Operation not supported".to_owned() }
 }
 
-/// There is one channel, and over UDP that of reports.
+/// There is one channel, and over UDP those of sound and of reports.
 impl Channels for MovieSocketAt<'_> {
     fn has_room(&self, _: ChannelId) -> bool {
         self.socket.is_writable()
@@ -108,20 +145,20 @@ impl Channels for MovieSocketAt<'_> {
 
     fn send(&mut self, channel: ChannelId, datagram: &[u8], _: Option<u32>) -> Result<DatagramSend, SocketError> {
         match self.socket {
-            MovieSocket::Udp(socket) if channel == RTCP_CHANNEL => {
-                socket.report(self.now, Port::Sender, datagram, self.wires);
-                Ok(DatagramSend::Sent)
-            }
-            MovieSocket::Udp(socket) => Ok(socket.send(self.now, datagram, self.wires)),
+            MovieSocket::Udp(sockets) => match sockets.of(channel) {
+                Some(socket) => Ok(socket.send(self.now, datagram, self.wires)),
+                None => {
+                    sockets.movie.report(self.now, (Port::Sender, channel), datagram, self.wires);
+                    Ok(DatagramSend::Sent)
+                }
+            },
             MovieSocket::Tcp(_) => Err(wrong_kind("send")),
         }
     }
 
-    fn free_room(&mut self, _: ChannelId) -> Result<DataSize, SocketError> {
-        match self.socket {
-            MovieSocket::Udp(socket) => Ok(socket.free_room()),
-            MovieSocket::Tcp(_) => Err(wrong_kind("free_room")),
-        }
+    fn free_room(&mut self, channel: ChannelId) -> Result<DataSize, SocketError> {
+        let MovieSocket::Udp(sockets) = &mut *self.socket else { return Err(wrong_kind("free_room")) };
+        Ok(sockets.of(channel).ok_or_else(|| wrong_kind("free_room"))?.free_room())
     }
 
     fn write(&mut self, _: ChannelId, bytes: &[u8]) -> Result<usize, SocketError> {
@@ -176,9 +213,11 @@ impl ReceivingSocket for MovieSocketAt<'_> {
         Ok(Taken::Bytes(now, connection.read(now, READ_SIZE, self.wires)))
     }
 
-    fn report(&mut self, now: Timestamp, datagram: &[u8]) -> Result<bool, SocketError> {
+    fn report(&mut self, now: Timestamp, channel: ChannelId, datagram: &[u8]) -> Result<bool, SocketError> {
         match self.socket {
-            MovieSocket::Udp(socket) => socket.report(now, Port::Receiver, datagram, self.wires),
+            MovieSocket::Udp(sockets) => {
+                sockets.movie.report(now, (Port::Receiver, channel), datagram, self.wires);
+            }
             MovieSocket::Tcp(_) => return Err(wrong_kind("report")),
         }
         Ok(true)

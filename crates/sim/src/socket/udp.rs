@@ -1,6 +1,8 @@
 //! The sending side of a UDP socket: a send buffer that counts kernel memory.
 
 use framewire_link::Port;
+use framewire_session::MOVIE_CHANNEL;
+use framewire_session::half::ChannelId;
 use framewire_transport::socket::DatagramSend;
 use framewire_units::{DataSize, Timestamp};
 
@@ -15,6 +17,7 @@ const IP_AND_UDP_HEADERS: u64 = 28;
 #[derive(Debug)]
 pub(crate) struct UdpSender {
     flow: usize,
+    channel: ChannelId,
     station: usize,
     send_buffer: u64,
     /// Memory of datagrams that the own device still holds (`sk_wmem_alloc`).
@@ -25,7 +28,13 @@ pub(crate) struct UdpSender {
 impl UdpSender {
     /// A socket of flow number `flow` on a wireless station, whose SO_SNDBUF is `send_buffer`, as getsockopt reports it.
     pub(crate) fn new(flow: usize, station: usize, send_buffer: DataSize) -> Self {
-        Self { flow, station, send_buffer: send_buffer.as_bytes(), used: 0, pool: BufferPool::default() }
+        let (channel, send_buffer) = (MOVIE_CHANNEL, send_buffer.as_bytes());
+        Self { flow, channel, station, send_buffer, used: 0, pool: BufferPool::default() }
+    }
+
+    /// The same of this channel.
+    pub(crate) fn of_channel(self, channel: ChannelId) -> Self {
+        Self { channel, ..self }
     }
 
     /// The device has let go of a datagram.
@@ -69,14 +78,20 @@ impl UdpSender {
         if !self.admit(bytes, wires) {
             return DatagramSend::WouldBlock;
         }
-        let cargo = Cargo::datagram(self.flow, self.filled(datagram));
+        let cargo = Cargo::datagram(self.flow, self.channel, self.filled(datagram));
         wires.send(now, Port::Sender, self.station, packet_size(bytes), cargo);
         DatagramSend::Sent
     }
 
-    /// Sends a datagram of RTCP from one of the flow's two ends, by a socket of its own that always has room.
-    pub(crate) fn report(&mut self, now: Timestamp, from: Port, datagram: &[u8], wires: &mut FlowWires) {
-        let cargo = Cargo::report(self.flow, datagram.to_vec());
+    /// Sends a datagram of RTCP from one of the flow's two ends on this channel, by a socket of its own that always has room.
+    pub(crate) fn report(
+        &mut self,
+        now: Timestamp,
+        (from, channel): (Port, ChannelId),
+        datagram: &[u8],
+        wires: &mut FlowWires,
+    ) {
+        let cargo = Cargo::report(self.flow, channel, datagram.to_vec());
         wires.send(now, from, self.station, packet_size(DataSize::from_bytes(datagram.len() as u64)), cargo);
     }
 

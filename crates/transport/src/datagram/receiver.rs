@@ -16,13 +16,21 @@ use crate::packets::Depacketizer;
 #[derive(Debug)]
 pub struct DatagramReceiver {
     depacketizer: Depacketizer,
+    /// That of all its frames, where they do not say it.
+    track: u8,
     events: VecDeque<ReceiverEvent>,
 }
 
 impl DatagramReceiver {
     /// A receiving half.
     pub fn new(depacketizer: impl Into<Depacketizer>) -> Self {
-        Self { depacketizer: depacketizer.into(), events: VecDeque::new() }
+        Self { depacketizer: depacketizer.into(), track: 0, events: VecDeque::new() }
+    }
+
+    /// The same for packets of nothing but this track.
+    #[must_use]
+    pub fn of_track(self, track: u8) -> Self {
+        Self { track, ..self }
     }
 
     /// Takes a datagram as it came from the socket; one that is not of this flow is reported and ignored.
@@ -58,7 +66,7 @@ impl DatagramReceiver {
     fn report_frames(&mut self) {
         while let Some(frame) = self.depacketizer.poll_frame() {
             let ReceivedFrame { track, rtp_timestamp, complete, bytes, last_arrival: at, .. } = frame;
-            let rtp_timestamp = Some(rtp_timestamp);
+            let (track, rtp_timestamp) = (track.max(self.track), Some(rtp_timestamp));
             let discarded = frame.is_beginning_open.then(|| *frame.sequences.end());
             self.events.push_back(ReceiverEvent::Frame { track, rtp_timestamp, at, complete, discarded, bytes });
         }

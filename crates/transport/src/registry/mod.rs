@@ -21,7 +21,7 @@ use framewire_wire::rtp_payload::PacketRule;
 
 pub use names::UnknownTransport;
 pub use parts::{Format, Parts, Queue, Session, Socket, SocketKind};
-pub use payload::{payload_format, sound_type, stream_type};
+pub use payload::{payload_format, sound_format, sound_type, stream_type};
 
 use crate::datagram::Overflow;
 use crate::frame::Payload;
@@ -146,7 +146,7 @@ impl TransportKind {
 
     /// True where it carries sound beside the movie.
     pub const fn carries_sound(self) -> bool {
-        matches!(self.0.parts.format, Format::Ts)
+        matches!(self.0.parts.format, Format::Ts | Format::Rtp)
     }
 
     /// Whether packets of a movie of this codec can be cut by a rule; always where it does not go in packets.

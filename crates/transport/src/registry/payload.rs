@@ -3,7 +3,7 @@
 use framewire_media::access_unit::Codec;
 use framewire_media::audio::{AudioCodec, AudioFormat};
 use framewire_wire::mpeg_ts::StreamType;
-use framewire_wire::rtp_payload::{PayloadFormat, h264, h265, mpeg_video};
+use framewire_wire::rtp_payload::{PayloadFormat, aac, h264, h265, mpeg_audio, mpeg_video};
 
 static CARRIED: [(Codec, &PayloadFormat); 3] =
     [(Codec::MpegVideo, &mpeg_video::FORMAT), (Codec::H264, &h264::FORMAT), (Codec::H265, &h265::FORMAT)];
@@ -23,6 +23,14 @@ pub fn stream_type(codec: Codec, mpeg2: bool) -> Option<StreamType> {
         Codec::H264 => Some(StreamType::H264),
         Codec::H265 => Some(StreamType::H265),
         Codec::Av1 | Codec::MotionJpeg => None,
+    }
+}
+
+/// How RTP carries sound.
+pub fn sound_format(codec: AudioCodec) -> &'static PayloadFormat {
+    match codec {
+        AudioCodec::Aac => &aac::FORMAT,
+        AudioCodec::Mp2 | AudioCodec::Mp3 => &mpeg_audio::FORMAT,
     }
 }
 

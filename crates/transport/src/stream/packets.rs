@@ -24,7 +24,8 @@ pub struct PacketStreamReceiver {
 
 #[derive(Debug)]
 enum Packets {
-    Rtp(PacketReader, DatagramReceiver),
+    /// With the sound from a source of its own, by that.
+    Rtp(PacketReader, DatagramReceiver, Option<(u32, DatagramReceiver)>),
     /// With the packet identifiers of its tracks.
     TransportStream(Box<Demultiplexer>, Vec<u16>),
 }
@@ -32,7 +33,22 @@ enum Packets {
 impl PacketStreamReceiver {
     /// A receiving half at the start of a stream of RTP packets.
     pub fn new(depacketizer: Depacketizer) -> Self {
-        Self::of(Packets::Rtp(PacketReader::default(), DatagramReceiver::new(depacketizer)))
+        Self::of(Packets::Rtp(PacketReader::default(), DatagramReceiver::new(depacketizer), None))
+    }
+
+    /// The same with sound as its second track: packets of RTP from this synchronisation source.
+    ///
+    /// # Panics
+    /// Where it receives a transport stream, which has its own.
+    #[must_use]
+    pub fn with_sound(self, ssrc: u32, depacketizer: Depacketizer) -> Self {
+        match self.packets {
+            Packets::Rtp(reader, packets, _) => {
+                let sound = DatagramReceiver::new(depacketizer).of_track(SOUND_TRACK);
+                Self { packets: Packets::Rtp(reader, packets, Some((ssrc, sound))), ..self }
+            }
+            Packets::TransportStream(..) => panic!("a transport stream has its sound in it"),
+        }
     }
 
     /// The same of a transport stream.
@@ -51,10 +67,13 @@ impl PacketStreamReceiver {
         self.total += bytes.len() as u64;
         self.events.push_back(ReceiverEvent::Read { total: self.total, at: now });
         match &mut self.packets {
-            Packets::Rtp(reader, packets) => {
+            Packets::Rtp(reader, packets, sound) => {
                 reader.feed(bytes);
                 while let Some(packet) = reader.poll_packet() {
-                    packets.handle_datagram(now, &packet);
+                    match sound {
+                        Some((ssrc, sound)) if source_of(&packet) == Some(*ssrc) => sound.handle_datagram(now, &packet),
+                        _ => packets.handle_datagram(now, &packet),
+                    }
                 }
             }
             Packets::TransportStream(demultiplexer, _) => demultiplexer.handle_bytes(now, bytes),
@@ -65,7 +84,12 @@ impl PacketStreamReceiver {
     /// The stream has ended: what is still missing is given up.
     pub fn handle_end(&mut self, now: Timestamp) {
         match &mut self.packets {
-            Packets::Rtp(_, packets) => packets.handle_end(now),
+            Packets::Rtp(_, packets, sound) => {
+                packets.handle_end(now);
+                if let Some((_, sound)) = sound {
+                    sound.handle_end(now);
+                }
+            }
             Packets::TransportStream(demultiplexer, _) => demultiplexer.finish(now),
         }
         self.report(now);
@@ -79,8 +103,10 @@ impl PacketStreamReceiver {
     /// Frames, and what was refused. That a packet of the stream came says nothing beside the bytes read.
     fn report(&mut self, now: Timestamp) {
         match &mut self.packets {
-            Packets::Rtp(_, packets) => {
-                let happened = std::iter::from_fn(|| packets.poll_event());
+            Packets::Rtp(_, packets, sound) => {
+                let happened = std::iter::from_fn(|| {
+                    packets.poll_event().or_else(|| sound.as_mut().and_then(|(_, sound)| sound.poll_event()))
+                });
                 self.events.extend(happened.filter(|event| !matches!(event, ReceiverEvent::Datagram { .. })));
             }
             Packets::TransportStream(demultiplexer, pids) => {
@@ -101,4 +127,12 @@ impl PacketStreamReceiver {
             }
         }
     }
+}
+
+/// The track of sound beside a movie.
+const SOUND_TRACK: u8 = 1;
+
+/// The synchronisation source of a packet (RFC 3550, section 5.1).
+fn source_of(packet: &[u8]) -> Option<u32> {
+    packet.get(8..)?.first_chunk().map(|source| u32::from_be_bytes(*source))
 }

@@ -6,11 +6,11 @@ use bytes::{Bytes, BytesMut};
 use framewire_units::{DataSize, Timestamp};
 use framewire_wire::mpeg_ts::{self, PACKET_LENGTH};
 use framewire_wire::rfc4571::{LENGTH_FIELD, put_packet};
-use framewire_wire::rtp_payload::Packetizer;
+use framewire_wire::rtp_payload::{Datagram, Packetizer};
 
 use crate::event::{SenderEvent, SenderPlace};
 use crate::frame::OutgoingFrame;
-use crate::packets::{transport_packets, transport_packets_of_sound};
+use crate::packets::{SoundPackets, transport_packets, transport_packets_of_sound};
 use crate::progress::WriteProgress;
 use crate::queue::{Discard, FrameQueue};
 use crate::rules;
@@ -52,8 +52,8 @@ pub struct StreamSender {
 enum StreamFormat {
     /// As they are.
     ElementaryStream,
-    /// As RTP packets, each behind its length (RFC 4571).
-    Packets(Box<Packetizer>),
+    /// As RTP packets, each behind its length (RFC 4571); sound, where there is any, from a source of its own.
+    Packets(Box<Packetizer>, Option<Box<SoundPackets>>),
     /// As packets of a transport stream, one behind the other.
     TransportStream(Box<mpeg_ts::Packetizer>),
 }
@@ -121,7 +121,21 @@ impl StreamSender {
 
     /// The same whose frames are sent as RTP packets, each behind its length (RFC 4571).
     pub fn in_packets(self, packetizer: Packetizer) -> Self {
-        Self { format: StreamFormat::Packets(Box::new(packetizer)), ..self }
+        Self { format: StreamFormat::Packets(Box::new(packetizer), None), ..self }
+    }
+
+    /// The same with sound in RTP packets as well, from a source of its own in the same session (RFC 8860, section 4).
+    ///
+    /// # Panics
+    /// When frames do not go in RTP packets.
+    #[must_use]
+    pub fn with_sound(self, sound: SoundPackets) -> Self {
+        match self.format {
+            StreamFormat::Packets(frames, _) => {
+                Self { format: StreamFormat::Packets(frames, Some(Box::new(sound))), ..self }
+            }
+            _ => panic!("sound goes in RTP packets beside frames that do"),
+        }
     }
 
     /// The same whose frames are sent as a transport stream.
@@ -151,7 +165,7 @@ impl StreamSender {
         rules::note_offer(&mut self.events, now, id, discards);
     }
 
-    /// Takes a packet of sound, at any time before the end. Only a transport stream carries it.
+    /// Takes a packet of sound, at any time before the end. A transport stream carries it, and RTP [that is to](Self::with_sound).
     pub fn handle_sound(&mut self, now: Timestamp, sound: OutgoingSound) {
         self.events.push_back(SenderEvent::Queued { frame: sound.id, at: now });
         self.sound.push_back(sound);
@@ -335,7 +349,8 @@ impl StreamFormat {
     /// The bytes of a packet of sound; `None` where it cannot be carried.
     fn bytes_of_sound(&mut self, sound: &OutgoingSound) -> Option<Bytes> {
         match self {
-            Self::ElementaryStream | Self::Packets(_) => None,
+            Self::ElementaryStream | Self::Packets(_, None) => None,
+            Self::Packets(_, Some(packets)) => Some(framed(&packets.packetize(sound).ok()?).0),
             Self::TransportStream(packetizer) => transport_packets_of_sound(packetizer, sound),
         }
     }
@@ -345,18 +360,24 @@ impl StreamFormat {
         match self {
             Self::ElementaryStream => Some((frame.bytes.clone(), Packets::One)),
             Self::TransportStream(packetizer) => Some((transport_packets(packetizer, frame)?, Packets::Transport)),
-            Self::Packets(packetizer) => {
+            Self::Packets(packetizer, _) => {
                 let packets = packetizer.packetize(&frame.bytes, frame.rtp_timestamp).ok()?;
-                let size = packets.iter().map(|packet| LENGTH_FIELD + packet.bytes.len()).sum();
-                let (mut stream, mut ends) = (BytesMut::with_capacity(size), Vec::with_capacity(packets.len()));
-                for packet in &packets {
-                    put_packet(&packet.bytes, &mut stream);
-                    ends.push(stream.len());
-                }
-                Some((stream.freeze(), Packets::Ending(ends)))
+                let (stream, ends) = framed(&packets);
+                Some((stream, Packets::Ending(ends)))
             }
         }
     }
+}
+
+/// Packets, each behind its length, and where they end.
+fn framed(packets: &[Datagram]) -> (Bytes, Vec<usize>) {
+    let size = packets.iter().map(|packet| LENGTH_FIELD + packet.bytes.len()).sum();
+    let (mut stream, mut ends) = (BytesMut::with_capacity(size), Vec::with_capacity(packets.len()));
+    for packet in packets {
+        put_packet(&packet.bytes, &mut stream);
+        ends.push(stream.len());
+    }
+    (stream.freeze(), ends)
 }
 
 /// Bytes that may be written: up to the limit once less than half of it is unsent, else none.

@@ -20,7 +20,7 @@ fn program() -> Program {
 }
 
 fn sound(id: u32) -> OutgoingSound {
-    OutgoingSound { id, timestamp: 2_160 * id, bytes: vec![id as u8; 576].into() }
+    OutgoingSound { id, at: 24_000_000 * i64::from(id), bytes: vec![id as u8; 576].into() }
 }
 
 /// A sender whose socket has taken 500 bytes of the first frame: two transport packets and a part of the third.

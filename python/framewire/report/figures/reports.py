@@ -72,11 +72,12 @@ def drawn(run: ReportRun, name: str, title: str, hint: str, traces: list[Trace],
 
 
 def of_receiver(run: ReportRun, flow: Flow, column: str) -> pl.DataFrame:
-    """The reports of the flow's receiver that came and say this."""
+    """The reports about the picture of the flow's receiver that came and say this."""
     if column not in run.reports.columns:
         return pl.DataFrame()
+    is_of_picture = pl.col("track") == 0 if "track" in run.reports.columns else pl.lit(True)
     of_flow = (pl.col("flow") == flow.name) & (pl.col("from") == "receiver") & pl.col("arrived_ns").is_not_null()
-    return run.reports.filter(of_flow).drop_nulls(column)
+    return run.reports.filter(of_flow & is_of_picture).drop_nulls(column)
 
 
 def reported(flow: Flow, rows: pl.DataFrame, column: str, factor: float, unit: str) -> Trace:

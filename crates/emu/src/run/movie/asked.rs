@@ -88,7 +88,7 @@ mod tests {
                     return bytes.to_vec();
                 }
                 Taken::End => return b"end".to_vec(),
-                Taken::Nothing | Taken::Report(..) => {}
+                Taken::Nothing | Taken::Datagram(..) => {}
             }
         }
     }

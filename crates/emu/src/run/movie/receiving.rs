@@ -91,10 +91,10 @@ impl Listening {
             };
             let interest = if readable { Interest::Readable } else { Interest::Nothing };
             let room = if writable { Interest::Writable } else { Interest::Nothing };
-            let reports = socket.reports().map(|reports| (reports, Interest::Readable));
+            let beside = socket.beside().map(|socket| (socket, Interest::Readable));
             let own = [(socket.descriptor(), interest), (socket.descriptor(), room)];
             let watched = [(end.descriptor(), Interest::Readable)].into_iter().chain(own);
-            let waited = wait_for_any(watched.chain(reports), flow.clock, timeout, flow.progress.receiver_wakes());
+            let waited = wait_for_any(watched.chain(beside), flow.clock, timeout, flow.progress.receiver_wakes());
             if let Err(error) = waited {
                 receiving.fail(flow.clock.now(), format!("ppoll: {error}"));
             }

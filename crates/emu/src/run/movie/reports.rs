@@ -10,7 +10,7 @@ use framewire_units::Timestamp;
 
 use crate::run::sockets::{READ_SIZE, stamp};
 
-/// A socket at the port above the movie's (RFC 3550, section 11), in either host.
+/// A socket at the port above that of the movie, or of its sound (RFC 3550, section 11), in either host.
 pub struct ReportSocket {
     socket: UdpSocket,
     peer: SocketAddr,

@@ -52,7 +52,7 @@ fn drive(flow: &MovieFlow<'_>, sending: &mut MovieSending, socket: &mut SenderSo
         let interest = if sending.waits_for_room() { Interest::Writable } else { Interest::Nothing };
         let deadline = sending.next_timeout();
         let heard = if sending.listens() { Interest::Readable } else { Interest::Nothing };
-        let reports = socket.report_descriptor().map(|reports| (reports, Interest::Readable));
+        let reports = socket.report_descriptors().map(|reports| (reports, Interest::Readable));
         let own = [(socket.descriptor(), interest), (socket.descriptor(), heard)];
         let watched = [(flow.stop.descriptor(), Interest::Readable)].into_iter().chain(own);
         let waited = wait_for_any(watched.chain(reports), flow.clock, deadline, flow.progress.sender_wakes());
@@ -68,9 +68,10 @@ fn take_reports(
     sending: &mut MovieSending,
     socket: &mut SenderSocket,
 ) -> Result<(), SocketError> {
-    let Some(reports) = socket.reports() else { return Ok(()) };
-    while let Some((at, report)) = reports.receive(flow.clock)? {
-        sending.handle_report(at, report);
+    for (channel, reports) in socket.reports() {
+        while let Some((at, report)) = reports.receive(flow.clock)? {
+            sending.handle_report(at, *channel, report);
+        }
     }
     Ok(())
 }

@@ -6,13 +6,13 @@ use framewire_emu::Clock;
 use framewire_recording::record::FlowSample;
 use framewire_session::half::{ChannelId, Channels};
 use framewire_session::lifecycle::{ReceivingSocket, SendingSocket, Taken};
-use framewire_session::{DatagramSetup, RTCP_CHANNEL, StreamSetup};
+use framewire_session::{DatagramSetup, MOVIE_CHANNEL, RTCP_CHANNEL, SOUND_CHANNEL, SOUND_RTCP_CHANNEL, StreamSetup};
 use framewire_sockets::{
     OpenError, TcpListener, TcpOptions, TcpRead, TcpReceiver, TcpSender, UdpOptions, UdpRead, UdpReceiver, UdpSender,
 };
 use framewire_transport::socket::{DatagramSend, DatagramSocket, SocketError, StreamSocket};
 use framewire_units::{DataSize, Timestamp};
-use framewire_world::UDP_RECEIVE_BUFFER;
+use framewire_world::{UDP_RECEIVE_BUFFER, sound_port};
 
 use super::asked::AskedSocket;
 use super::reports::ReportSocket;
@@ -22,12 +22,36 @@ use crate::run::sockets::{
 
 /// The socket of a sender.
 pub enum SenderSocket {
-    /// Of a datagram flow; with one for reports where it has them.
-    Udp(UdpSender, Option<ReportSocket>),
+    /// Of a datagram flow.
+    Udp(Box<UdpSockets>),
     /// Of a stream flow.
     Tcp(TcpSender),
     /// Of one whose receiver opens the connection.
     Asked(AskedSocket),
+}
+
+/// The sockets of a sender over UDP.
+pub struct UdpSockets {
+    movie: UdpSender,
+    /// Of sound that has packets for itself.
+    sound: Option<UdpSender>,
+    /// Of reports, with their channels.
+    reports: Vec<(ChannelId, ReportSocket)>,
+}
+
+impl UdpSockets {
+    fn of(&mut self, channel: ChannelId) -> Option<&mut UdpSender> {
+        match channel {
+            MOVIE_CHANNEL => Some(&mut self.movie),
+            SOUND_CHANNEL => self.sound.as_mut(),
+            _ => None,
+        }
+    }
+
+    fn queued(&mut self) -> Result<DataSize, SocketError> {
+        let sound = self.sound.as_ref().map_or(Ok(DataSize::ZERO), |sound| sound.queued())?;
+        Ok(self.movie.queued()? + sound)
+    }
 }
 
 impl SenderSocket {
@@ -41,8 +65,19 @@ impl SenderSocket {
             report_errors: setup.wants_error_reports(),
             ..UdpOptions::default()
         };
-        let reports = setup.has_rtcp().then(|| ReportSocket::of_sender(port)).transpose()?;
-        Ok(Self::Udp(UdpSender::open(sender_address(port), receiver_address(port), &options)?, reports))
+        let open = |port| {
+            let socket = UdpSender::open(sender_address(port), receiver_address(port), &options)?;
+            let reports = setup.has_rtcp().then(|| ReportSocket::of_sender(port)).transpose()?;
+            Ok::<_, OpenError>((socket, reports))
+        };
+        let (movie, of_movie) = open(port)?;
+        let (sound, of_sound) = match setup.has_sound_apart() {
+            true => open(sound_port(port)).map(|(sound, reports)| (Some(sound), reports))?,
+            false => (None, None),
+        };
+        let reports = [(RTCP_CHANNEL, of_movie), (SOUND_RTCP_CHANNEL, of_sound)];
+        let reports = reports.into_iter().filter_map(|(channel, reports)| Some((channel, reports?))).collect();
+        Ok(Self::Udp(Box::new(UdpSockets { movie, sound, reports })))
     }
 
     /// That of a stream flow, in the sender's host.
@@ -65,27 +100,28 @@ impl SenderSocket {
     /// What poll(2) waits for.
     pub fn descriptor(&self) -> BorrowedFd<'_> {
         match self {
-            Self::Udp(socket, _) => socket.as_fd(),
+            Self::Udp(sockets) => sockets.movie.as_fd(),
             Self::Tcp(socket) => socket.as_fd(),
             Self::Asked(socket) => socket.descriptor(),
         }
     }
 
-    /// What poll(2) waits for on the socket of reports, where the flow has them.
-    pub fn report_descriptor(&self) -> Option<BorrowedFd<'_>> {
-        if let Self::Udp(_, Some(reports)) = self { Some(reports.descriptor()) } else { None }
+    /// What poll(2) waits for on the sockets of reports, where the flow has them.
+    pub fn report_descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        let reports = if let Self::Udp(sockets) = self { &sockets.reports[..] } else { &[] };
+        reports.iter().map(|(_, reports)| reports.descriptor())
     }
 
-    /// The socket of reports, where the flow has them.
-    pub fn reports(&mut self) -> Option<&mut ReportSocket> {
-        if let Self::Udp(_, reports) = self { reports.as_mut() } else { None }
+    /// The sockets of reports, where the flow has them, each with the channel of its reports.
+    pub fn reports(&mut self) -> &mut [(ChannelId, ReportSocket)] {
+        if let Self::Udp(sockets) = self { &mut sockets.reports } else { &mut [] }
     }
 }
 
 impl SenderSocket {
-    fn datagrams(&mut self, operation: &'static str) -> Result<&mut UdpSender, SocketError> {
+    fn datagrams(&mut self, channel: ChannelId, operation: &'static str) -> Result<&mut UdpSender, SocketError> {
         match self {
-            Self::Udp(socket, _) => Ok(socket),
+            Self::Udp(sockets) => sockets.of(channel).ok_or_else(|| wrong_kind(operation)),
             Self::Tcp(_) | Self::Asked(_) => Err(wrong_kind(operation)),
         }
     }
@@ -95,12 +131,12 @@ impl SenderSocket {
         match self {
             Self::Tcp(socket) => Ok(Some(socket)),
             Self::Asked(socket) => Ok(socket.sender()),
-            Self::Udp(..) => Err(wrong_kind(operation)),
+            Self::Udp(_) => Err(wrong_kind(operation)),
         }
     }
 }
 
-/// There is one channel, and over UDP that of reports.
+/// There is one channel, and over UDP those of sound and of reports.
 impl Channels for SenderSocket {
     /// The socket itself says so when it has none.
     fn has_room(&self, _: ChannelId) -> bool {
@@ -108,14 +144,14 @@ impl Channels for SenderSocket {
     }
 
     fn send(&mut self, channel: ChannelId, datagram: &[u8], _: Option<u32>) -> Result<DatagramSend, SocketError> {
-        match self.reports() {
-            Some(reports) if channel == RTCP_CHANNEL => reports.send(datagram),
-            _ => self.datagrams("send")?.send(datagram),
+        match self.reports().iter_mut().find(|(reported, _)| *reported == channel) {
+            Some((_, reports)) => reports.send(datagram),
+            None => self.datagrams(channel, "send")?.send(datagram),
         }
     }
 
-    fn free_room(&mut self, _: ChannelId) -> Result<DataSize, SocketError> {
-        self.datagrams("free_room")?.free_room()
+    fn free_room(&mut self, channel: ChannelId) -> Result<DataSize, SocketError> {
+        self.datagrams(channel, "free_room")?.free_room()
     }
 
     fn write(&mut self, _: ChannelId, bytes: &[u8]) -> Result<usize, SocketError> {
@@ -134,7 +170,7 @@ impl Channels for SenderSocket {
 impl SendingSocket for SenderSocket {
     fn queued(&mut self) -> Result<DataSize, SocketError> {
         match self {
-            Self::Udp(socket, _) => socket.queued(),
+            Self::Udp(sockets) => sockets.queued(),
             Self::Tcp(socket) => socket.queued(),
             Self::Asked(socket) => socket.sender().map_or(Ok(DataSize::ZERO), |socket| socket.queued()),
         }
@@ -142,8 +178,8 @@ impl SendingSocket for SenderSocket {
 
     fn sample(&mut self, at: Timestamp) -> Option<FlowSample> {
         match self {
-            Self::Udp(socket, _) => {
-                let queued_bytes = Some(socket.queued().ok()?.as_bytes());
+            Self::Udp(sockets) => {
+                let queued_bytes = Some(sockets.queued().ok()?.as_bytes());
                 Some(FlowSample { at, queued_bytes, ..FlowSample::default() })
             }
             Self::Tcp(socket) => sample_connection(socket, at),
@@ -160,7 +196,10 @@ impl SendingSocket for SenderSocket {
 /// The socket of a receiver.
 pub struct ReceiverSocket {
     kind: Kind,
-    reports: Option<ReportSocket>,
+    /// Of sound that has packets for itself.
+    sound: Option<UdpReceiver>,
+    /// Of reports, with their channels.
+    reports: Vec<(ChannelId, ReportSocket)>,
     buffer: Vec<u8>,
     /// Bytes that came and were not counted yet.
     came: u64,
@@ -183,9 +222,16 @@ impl ReceiverSocket {
     /// When the port is taken.
     pub fn of_datagrams(setup: &DatagramSetup, port: u16) -> Result<Self, OpenError> {
         let options = UdpOptions { receive_buffer: Some(UDP_RECEIVE_BUFFER), ..UdpOptions::default() };
-        let reports = setup.has_rtcp().then(|| ReportSocket::of_receiver(port)).transpose()?;
-        let socket = UdpReceiver::bind(receiver_address(port), &options)?;
-        Ok(Self { reports, ..Self::new(Kind::Udp(socket)) })
+        let bind = |port| UdpReceiver::bind(receiver_address(port), &options);
+        let sound = setup.has_sound_apart().then(|| bind(sound_port(port))).transpose()?;
+        let mut reports = Vec::new();
+        if setup.has_rtcp() {
+            reports.push((RTCP_CHANNEL, ReportSocket::of_receiver(port)?));
+            if sound.is_some() {
+                reports.push((SOUND_RTCP_CHANNEL, ReportSocket::of_receiver(sound_port(port))?));
+            }
+        }
+        Ok(Self { reports, sound, ..Self::new(Kind::Udp(bind(port)?)) })
     }
 
     /// That of a stream flow, in the receiver's host.
@@ -220,7 +266,7 @@ impl ReceiverSocket {
     }
 
     fn new(kind: Kind) -> Self {
-        Self { kind, reports: None, buffer: vec![0; READ_SIZE], came: 0 }
+        Self { kind, sound: None, reports: Vec::new(), buffer: vec![0; READ_SIZE], came: 0 }
     }
 
     /// The same on the run's clock.
@@ -246,10 +292,32 @@ impl ReceiverSocket {
         }
     }
 
-    /// The same of the socket of reports, where the flow has them.
-    pub fn reports(&self) -> Option<BorrowedFd<'_>> {
-        self.reports.as_ref().map(ReportSocket::descriptor)
+    /// The same of the sockets beside that of the movie.
+    pub fn beside(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        let reports = self.reports.iter().map(|(_, reports)| reports.descriptor());
+        self.sound.iter().map(AsFd::as_fd).chain(reports)
     }
+}
+
+/// What came beside the movie: sound, or else a report.
+fn take_beside<'a>(
+    sound: Option<&mut UdpReceiver>,
+    reports: &'a mut [(ChannelId, ReportSocket)],
+    (buffer, came): (&'a mut [u8], &mut u64),
+    clock: Clock,
+) -> Result<Taken<'a>, SocketError> {
+    if let Some(sound) = sound
+        && let UdpRead::Datagram { length, realtime_nanos, .. } = sound.receive(buffer)?
+    {
+        *came += length as u64;
+        return Ok(Taken::Datagram(SOUND_CHANNEL, stamp(clock, realtime_nanos), &buffer[..length]));
+    }
+    for (channel, reports) in reports {
+        if let Some((at, report)) = reports.receive(clock)? {
+            return Ok(Taken::Datagram(*channel, at, report));
+        }
+    }
+    Ok(Taken::Nothing)
 }
 
 /// A [`ReceiverSocket`] whose kernel's time stamps are converted to the run's clock.
@@ -260,7 +328,7 @@ pub struct ReceiverSocketAt<'a> {
 
 impl ReceivingSocket for ReceiverSocketAt<'_> {
     fn take(&mut self, _now: Timestamp) -> Result<Taken<'_>, SocketError> {
-        let ReceiverSocket { kind, reports, buffer, came } = self.socket;
+        let ReceiverSocket { kind, sound, reports, buffer, came } = self.socket;
         let (length, stamped) = match kind {
             Kind::Listening(listener) => {
                 let Some(connection) = listener.accept()? else { return Ok(Taken::Nothing) };
@@ -268,10 +336,7 @@ impl ReceivingSocket for ReceiverSocketAt<'_> {
                 return Ok(Taken::Opened);
             }
             Kind::Udp(socket) => match socket.receive(buffer)? {
-                UdpRead::Nothing => {
-                    let report = reports.as_mut().map(|reports| reports.receive(self.clock)).transpose()?.flatten();
-                    return Ok(report.map_or(Taken::Nothing, |(at, report)| Taken::Report(at, report)));
-                }
+                UdpRead::Nothing => return take_beside(sound.as_mut(), reports, (buffer, came), self.clock),
                 UdpRead::Datagram { length, realtime_nanos, .. } => (length, realtime_nanos),
             },
             Kind::Asking(..) => return Ok(Taken::Nothing),
@@ -285,8 +350,9 @@ impl ReceivingSocket for ReceiverSocketAt<'_> {
         Ok(Taken::Bytes(stamp(self.clock, stamped), &buffer[..length]))
     }
 
-    fn report(&mut self, _now: Timestamp, datagram: &[u8]) -> Result<bool, SocketError> {
-        let reports = self.socket.reports.as_mut().ok_or_else(|| wrong_kind("report"))?;
+    fn report(&mut self, _now: Timestamp, channel: ChannelId, datagram: &[u8]) -> Result<bool, SocketError> {
+        let reports = self.socket.reports.iter_mut().find(|(reported, _)| *reported == channel);
+        let (_, reports) = reports.ok_or_else(|| wrong_kind("report"))?;
         Ok(reports.send(datagram)? == DatagramSend::Sent)
     }
 
