@@ -9,7 +9,18 @@ import polars as pl
 from framewire import stats
 from framewire.report import plot_data
 from framewire.report.data import ReportRun
-from framewire.report.figures.base import Figure, Layout, Trace, bars, base_layout, label, line, rounded, time_layout
+from framewire.report.figures.base import (
+    Figure,
+    Layout,
+    Trace,
+    bars,
+    base_layout,
+    label,
+    line,
+    rounded,
+    samples,
+    time_layout,
+)
 from framewire.report.palette import FATE_COLOURS, PLACE_COLOURS, PLACE_NAMES, TYPE_COLOURS
 
 MOST_SIZES = 350
@@ -74,7 +85,7 @@ def discontinuities(run: ReportRun) -> Figure:
         rows = plot_data.viewer_seconds(run, flow).drop_nulls("discontinuities")
         if rows.height:
             x, y = (rows["at_s"] + 0.5).to_list(), rows["discontinuities"].to_list()
-            traces.append(line(flow, x, y, hovertemplate="%{y}"))
+            traces.append(samples(flow, x, y, usual=1.0, hovertemplate="%{y}"))
     hint = (
         "How often the packets that came went on with a gap, for any number of them lost in a row: what a "
         "demultiplexer counts. TCP has none."
