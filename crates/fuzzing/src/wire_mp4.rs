@@ -1,10 +1,10 @@
 //! Any bytes as an MP4 file: refused, or access units that are the same however the file is cut; memory stays bounded.
 
-use framewire_units::Timestamp;
+use framewire_units::{DataSize, Timestamp};
 use framewire_wire::mp4::{Demultiplexer, MOST_INDEX_BYTES};
 
 /// Largest access unit that is taken here.
-const LARGEST: usize = 1_000;
+const LARGEST: DataSize = DataSize::from_bytes(1_000);
 
 pub(crate) fn run(data: &[u8]) {
     assert_eq!(read(data, usize::MAX), read(data, 5), "however it is cut");

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use bytes::Bytes;
-use framewire_units::Timestamp;
+use framewire_units::{DataSize, Timestamp};
 use framewire_wire::mp4::{Demultiplexer, Layout, Shape, Track, sample};
 use framewire_wire::mpeg_ts::StreamType;
 
@@ -51,7 +51,7 @@ fn streams() -> Vec<(StreamType, &'static str, Vec<Bytes>)> {
 
 /// All access units of each track of a file, and the tracks.
 fn read(file: &[u8], piece: usize) -> Vec<(StreamType, Vec<Bytes>)> {
-    let mut demultiplexer = Demultiplexer::new(8 << 20);
+    let mut demultiplexer = Demultiplexer::new(DataSize::from_bytes(8 << 20));
     let mut tracks: Vec<(StreamType, Vec<Bytes>)> = Vec::new();
     for piece in file.chunks(piece) {
         demultiplexer.handle_bytes(Timestamp::ZERO, piece);
@@ -127,12 +127,13 @@ fn files_of_ffmpeg_are_read_and_ours_of_the_same_streams_are_read_by_ffmpeg() {
         std::fs::write(&came, units.concat()).unwrap();
         assert_eq!(decoded(Path::new(&came)), decoded(Path::new(&plain[0])), "{video}");
         let mut ours = [
-            Track::new(coding, Shape::Picture { width: 320, height: 240 }, TIMESCALE, 0),
+            // Pictures are presented two frames after they are decoded, and the first one at 0.
+            Track::new(coding, Shape::Picture { width: 320, height: 240 }, TIMESCALE, -1_024),
             Track::new(of_sound, Shape::Sound { channels: 2, sample_rate: 48_000 }, 48_000, -1_024),
         ];
         let samples_of_sound = if sound == "aac" { 1_024 } else { 1_152 };
         (units.iter().zip(0..))
-            .for_each(|(unit, number)| ours[0].push(unit, FRAME * number, 0, number % 10 == 0).unwrap());
+            .for_each(|(unit, number)| ours[0].push(unit, FRAME * number, 1_024, number % 10 == 0).unwrap());
         let times = (0..).map(|number| number * samples_of_sound);
         (packets.iter().zip(times)).for_each(|(packet, time)| ours[1].push(packet, time, 0, true).unwrap());
         // All of the sound, then all of the pictures: any order is one.

@@ -19,7 +19,7 @@ pub enum Shape {
     Sound {
         /// How many channels.
         channels: u8,
-        /// Samples per second and channel, below 65,536.
+        /// Samples per second and channel.
         sample_rate: u32,
     },
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use bytes::{Buf, Bytes, BytesMut};
-use framewire_units::Timestamp;
+use framewire_units::{DataSize, Timestamp};
 
 use super::boxes::{Contents, HEADER, Kind, name};
 use super::index::{self, IndexError, MOST_INDEX_BYTES, Placed, ReadTrack};
@@ -54,10 +54,10 @@ enum Place {
 }
 
 impl Demultiplexer {
-    /// A reader at the beginning of a file. Access units of more than `largest_unit` bytes are not complete.
-    pub fn new(largest_unit: usize) -> Self {
+    /// A reader at the beginning of a file. Larger access units than that are not complete.
+    pub fn new(largest_unit: DataSize) -> Self {
         Self {
-            largest_unit,
+            largest_unit: usize::try_from(largest_unit.as_bytes()).unwrap_or(usize::MAX),
             place: Place::Box,
             buffer: BytesMut::new(),
             offset: 0,

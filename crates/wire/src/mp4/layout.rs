@@ -74,11 +74,14 @@ impl Track {
         self.durations().map(u64::from).sum()
     }
 
-    /// The same, and from when on it is presented, in ticks of the presentation.
+    /// How long it is presented, and from when on, in ticks of the presentation.
     fn presentation(&self) -> (u64, u64) {
-        let scaled = |ticks: u64| ticks.saturating_mul(MOVIE_TIMESCALE.into()) / u64::from(self.timescale);
+        let scaled = |ticks: u64| ticks.saturating_mul(MOVIE_TIMESCALE.into()).div_ceil(self.timescale.into());
         let cut = self.start.min(0).unsigned_abs();
-        (scaled(self.duration().saturating_sub(cut)), scaled(self.start.max(0).unsigned_abs()))
+        // Samples are presented later than they are decoded, and the last one until its end.
+        let ends = self.samples.iter().zip(self.durations());
+        let ends = ends.map(|(sample, duration)| sample.decode + u64::from(sample.composition) + u64::from(duration));
+        (scaled(ends.max().unwrap_or(0).saturating_sub(cut)), scaled(self.start.max(0).unsigned_abs()))
     }
 
     fn put(&self, out: &mut Vec<u8>, number: u32, chunks: &Chunks) {
@@ -219,7 +222,9 @@ impl Track {
                     put_u16(out, channels.into());
                     put_u16(out, 16);
                     put_u32(out, 0);
-                    put_u32(out, sample_rate << 16);
+                    // A higher rate does not fit the field; decoders of AAC go by its configuration.
+                    put_u16(out, u16::try_from(sample_rate).unwrap_or(0));
+                    put_u16(out, 0);
                 }
             }
             match of_nal_units {

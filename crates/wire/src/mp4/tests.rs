@@ -1,7 +1,7 @@
 //! Files that are written and read again, and what is refused of others.
 
 use bytes::Bytes;
-use framewire_units::Timestamp;
+use framewire_units::{DataSize, Timestamp};
 use proptest::prelude::*;
 
 use super::*;
@@ -35,7 +35,7 @@ fn file(tracks: &[(StreamType, Shape, &[Bytes])], order: &[usize]) -> Vec<u8> {
 
 /// What comes out of a file in pieces of this length.
 fn read(file: &[u8], piece: usize) -> (Vec<(usize, bool, Bytes)>, Option<IndexError>) {
-    let mut demultiplexer = Demultiplexer::new(1 << 20);
+    let mut demultiplexer = Demultiplexer::new(DataSize::from_bytes(1 << 20));
     let mut units = Vec::new();
     for (piece, number) in file.chunks(piece).zip(0..) {
         demultiplexer.handle_bytes(Timestamp::from_secs(number), piece);
@@ -86,7 +86,7 @@ fn samples_come_out_in_their_order_each_with_the_piece_that_has_its_last_byte() 
     assert_eq!((cut.last(), fault), (Some(&(0, false, Bytes::new())), None));
     let size = sample(StreamType::H264, &pictures[3]).unwrap().len();
     assert_eq!(read(&file[..file.len() - size], 10).0.len(), expected.len() - 1);
-    let mut demultiplexer = Demultiplexer::new(1 << 20);
+    let mut demultiplexer = Demultiplexer::new(DataSize::from_bytes(1 << 20));
     demultiplexer.handle_bytes(Timestamp::ZERO, &file[..file.len() - 1]);
     demultiplexer.handle_bytes(Timestamp::from_secs(9), &file[file.len() - 1..]);
     let arrivals: Vec<_> = std::iter::from_fn(|| demultiplexer.poll_unit()).map(|unit| unit.arrival).collect();
