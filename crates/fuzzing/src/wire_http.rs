@@ -90,7 +90,7 @@ fn serve(data: &[u8]) {
 
 fn fetch(data: &[u8]) {
     let mut client = Client::default();
-    client.fetch(&Fetch { host: "h".to_owned(), path: "/a".to_owned(), range: Some(1..5) });
+    client.fetch(&Fetch { host: "h".to_owned(), path: "/a".to_owned(), range: Some(1..5), is_last: false });
     let (mut ends, mut found) = (0, 0);
     for piece in data.chunks(64) {
         drop(client.handle_bytes(piece));

@@ -93,6 +93,12 @@ pub fn receive(
 
 /// The sockets of the stream and of the exchange above it.
 fn listen(options: &ReceiveOptions, clock: RunClock) -> Result<(ReceiverSocket, Answers, SocketAddr), RealError> {
+    if options.transport.profile().parts.session.asks() {
+        return Err(RealError::Input(format!(
+            "{}: its receiver asks for the movie; framewire receive is of transports whose sender opens the connection",
+            options.transport
+        )));
+    }
     let socket = ReceiverSocket::listen(options.address, options.transport.is_stream(), clock)?;
     let address = socket.local_address()?.unwrap_or(options.address);
     let beside = above(address)

@@ -106,6 +106,21 @@ fn a_stream_that_nobody_receives_is_sent_all_the_same_by_datagrams_only() {
 }
 
 #[test]
+fn transports_whose_receiver_asks_are_refused_at_either_end() {
+    let scratch = Scratch::new();
+    let (file, directory) = (movie_file(&scratch.0, 10, 100), scratch.directory("either"));
+    for transport in ["http", "http+ts"] {
+        let at = sending("127.0.0.1:9".parse().unwrap(), directory.clone());
+        let sent = send(&scenario(transport), &content(&file), &at, &|| false, &mut |_| {}).map(|_| ());
+        let received = receive(&receiving(transport, directory.clone()), &|| false, &mut |_| {}).map(|_| ());
+        for refused in [sent, received] {
+            let reason = "its receiver asks for the movie; framewire ";
+            assert!(matches!(&refused, Err(RealError::Input(told)) if told.contains(reason)), "{refused:?}");
+        }
+    }
+}
+
+#[test]
 fn a_receiver_to_which_nothing_comes_ends_and_says_so() {
     let scratch = Scratch::new();
     let mut options = receiving("udp", scratch.directory("receiver"));

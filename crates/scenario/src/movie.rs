@@ -197,8 +197,8 @@ fn read_sound(section: &mut Section, lab: bool, flows: &[Flow]) -> Result<bool, 
     match silent {
         None => Ok(true),
         Some(flow) => refused(format!(
-            "only where every flow that sends the movie carries sound, and {} ({}) does not: those in RTP and \
-             of a transport stream do (udp, rtp+tcp, ts and every queue before them)",
+            "only where every flow that sends the movie carries sound, and {} ({}) does not: those in RTP, of a transport \
+             stream and of a file do (udp, rtp+tcp, ts and every queue before them, http)",
             flow.name,
             flow.transport()
         )),

@@ -95,6 +95,8 @@ fn every_stream_transport_has_its_defaults() {
         ("tcp+obs", None, None),
         ("rtp+tcp", Some(Pacing::Sender), None),
         ("ts+tcp", Some(Pacing::Sender), None),
+        ("http", Some(Pacing::Unpaced), None),
+        ("http+ts", Some(Pacing::Sender), None),
     ];
     assert_eq!(expected.len(), Transport::ALL.iter().filter(|one| one.family() == Family::Stream).count());
     for (name, pacing, unsent_limit) in expected {
@@ -103,6 +105,18 @@ fn every_stream_transport_has_its_defaults() {
         let kind = FlowKind::Stream(StreamFlow { transport, pacing, tcp, queue: transport.queue() });
         assert_eq!(flow_of(name), common(transport, 1_000, kind));
     }
+}
+
+#[test]
+fn a_file_has_no_frame_clock() {
+    let paced =
+        |transport: &str, pacing: &str| parse(&format!("[[flow]]\ntransport = \"{transport}\"\npacing = \"{pacing}\""));
+    assert!(paced("http", "none").is_ok() && paced("http+ts", "none").is_ok());
+    for pacing in ["sender", "receiver"] {
+        let told = ["\"none\" for transport http: the file is there from the beginning", pacing];
+        assert_refused(paced("http", pacing), "flow.0.pacing", &told);
+    }
+    assert_refused(paced("http+ts", "receiver"), "flow.0.pacing", &["one of sender, none"]);
 }
 
 #[test]
@@ -278,8 +292,8 @@ fn flows_are_checked_one_by_one_and_together() {
         ("tcp", "spread = \"none\"", "udp-blocking"),
         ("udp", "unsent_limit = \"16 KiB\"", "stream transports (tcp, tcp+ifd,"),
         ("udp", "congestion = \"reno\"", "tcp"),
-        ("tcp+ifd", "pacing = \"sender\"", "a key of udp-blocking, ts, ts+rtp, tcp, rtp+tcp and ts+tcp"),
-        ("udp", "pacing = \"none\"", "a key of udp-blocking, ts, ts+rtp, tcp, rtp+tcp and ts+tcp"),
+        ("tcp+ifd", "pacing = \"sender\"", "a key of udp-blocking, ts, ts+rtp, tcp, rtp+tcp, ts+tcp, http and http+ts"),
+        ("udp", "pacing = \"none\"", "a key of udp-blocking, ts, ts+rtp, tcp, rtp+tcp, ts+tcp, http and http+ts"),
     ];
     for (transport, line, owner) in mine {
         let key = line.split(' ').next().unwrap();

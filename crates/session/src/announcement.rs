@@ -85,12 +85,15 @@ impl Announcement {
         Ok(announced)
     }
 
-    /// Whether the transport carries the codec, and sound where there is any.
+    /// Whether the transport carries the codec, and sound where there is any, to a receiver that does not ask for it.
     ///
     /// # Errors
     /// When it does not; with what would.
     pub fn check(&self) -> Result<(), AnnouncementError> {
         self.transport.check_codec(self.codec).map_err(AnnouncementError)?;
+        if self.transport.profile().parts.session.asks() {
+            return Err(AnnouncementError(format!("{}: its receiver asks for the movie itself", self.transport)));
+        }
         if self.sound.is_some() && !self.transport.carries_sound() {
             return Err(AnnouncementError(format!("{} carries no sound", self.transport)));
         }
@@ -131,6 +134,7 @@ impl Announcement {
         let origin = self.ssrc.map(|ssrc| StreamOrigin { ssrc, initial_sequence: INITIAL_SEQUENCE });
         match parts.format {
             Format::ElementaryStream => None,
+            Format::Mp4 => Some(ExpectedPackets::File),
             Format::Rtp => Some(ExpectedPackets::Rtp {
                 format: payload_format(self.codec).expect("invariant: the transport carries the codec"),
                 origin,
@@ -213,6 +217,7 @@ mod tests {
         assert!(refused("transport=rtmp codec=h264").contains("transport=rtmp"));
         assert!(refused("transport=udp codec=theora").contains("codec=theora"));
         assert!(refused("transport=udp codec=mjpeg").contains("udp"), "RTP has no such payload here");
+        assert!(refused("transport=http codec=h264").contains("asks for the movie itself"));
         assert!(refused("transport=tcp codec=h264 sound=aac/48000/2").contains("no sound"));
         for wrong in ["ssrc=-1", "sound=aac", "sound=aac/48000/2/1", "rate=25", "rate=0/1", "ssrc=4294967296"] {
             assert!(refused(&format!("transport=ts codec=h264 {wrong}")).contains(wrong), "{wrong}");

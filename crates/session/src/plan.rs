@@ -126,6 +126,21 @@ impl SendingPlan {
         Bitrate::from_bps(u64::try_from(bits / time.as_nanos().max(1)).unwrap_or(u64::MAX))
     }
 
+    /// In which order its frames and its sound stand in a file: of each, whether it is sound. Sound stands before the frame during
+    /// which it is offered, in the order in which a sender without a frame clock is given both.
+    pub(crate) fn order_in_file(&self) -> Vec<bool> {
+        let (mut order, mut sound) = (Vec::new(), 0);
+        for frame in 0..self.len() {
+            let next = (frame + 1 < self.len()).then(|| self.due(frame + 1));
+            while self.sound_due(sound).is_some_and(|due| next.is_none_or(|next| due < next)) {
+                order.push(true);
+                sound += 1;
+            }
+            order.push(false);
+        }
+        order
+    }
+
     /// The most that a frame is decoded later than it is shown, each counted from the first one.
     pub(crate) fn longest_reordering(&self) -> Duration {
         let frames = self.movie.index.frames.iter();

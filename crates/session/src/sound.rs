@@ -99,6 +99,11 @@ impl Sound {
         Bitrate::from_bps(u64::try_from(bits / nanos.max(1)).unwrap_or(u64::MAX))
     }
 
+    /// When a packet begins to play, from the first frame shown, in nanoseconds: before it where that is negative.
+    pub(crate) fn start_of(&self, number: u32) -> i64 {
+        self.nanos(self.packets.start + number)
+    }
+
     /// The bytes of a packet.
     pub(crate) fn bytes(&self, number: u32) -> Bytes {
         self.track.packets()[(self.packets.start + number) as usize].bytes.clone()

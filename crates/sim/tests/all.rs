@@ -4,6 +4,7 @@
 mod cells;
 mod common;
 mod datagrams;
+mod http;
 mod hybrid;
 mod kernel_dataset;
 mod repeats;

@@ -138,7 +138,8 @@ fn fetch(port: u16, paths: &[&str]) -> Vec<(Option<u64>, Vec<u8>)> {
         }
         if client.is_idle() {
             let Some(path) = paths.next() else { return found };
-            client.fetch(&Fetch { host: format!("127.0.0.1:{port}"), path: (*path).to_owned(), range: None });
+            let is_last = paths.len() == 0;
+            client.fetch(&Fetch { host: format!("127.0.0.1:{port}"), path: (*path).to_owned(), range: None, is_last });
         }
         let connection = connection.get_or_insert_with(|| connect(port));
         while let Some(message) = client.poll_transmit() {

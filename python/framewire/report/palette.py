@@ -27,6 +27,8 @@ TRANSPORT_COLOURS: dict[str, str] = {
     "ts": "#B2182B",
     "ts+rtp": "#6B5B95",
     "ts+tcp": "#2F8F9D",
+    "http": "#3B3B98",
+    "http+ts": "#A6761D",
     "vtp": "#1F5FA8",
     "vtp-hybrid": "#13875F",
     "tfrc": "#94378F",

@@ -29,6 +29,14 @@ pub(super) const fn keys(kind: TransportKind) -> &'static [&'static str] {
 pub(super) fn read(section: &mut Section, transport: TransportKind) -> Result<Option<Pacing>, ScenarioError> {
     let path = section.key("pacing");
     match section.text("pacing")? {
+        Some(pacing @ (Pacing::Sender | Pacing::Receiver)) if transport.is_file() => Err(ScenarioError::value(
+            &path,
+            format!("{:?}", pacing.to_string()),
+            format!(
+                "\"none\" for transport {transport}: the file is there from the beginning, and is sent as it is taken"
+            ),
+        )),
+        None if transport.is_file() => Ok(Some(Pacing::Unpaced)),
         Some(Pacing::Receiver) if transport.profile().parts.format != Format::ElementaryStream => {
             Err(ScenarioError::value(&path, "\"receiver\"", format!("one of sender, none for transport {transport}")))
         }

@@ -4,6 +4,7 @@
 //! are sans-IO. The movie begins when the receiver wants it, which is when the sender's frame clock starts: frames are due from
 //! then on. What is said goes before the movie on the same stream, between two of its packets.
 
+mod http;
 #[cfg(test)]
 pub(crate) mod testing;
 
@@ -13,6 +14,8 @@ use std::fmt;
 use bytes::Bytes;
 use framewire_transport::socket::SocketError;
 use framewire_units::Timestamp;
+
+pub(crate) use http::{Fetched, HttpAsking, HttpServing};
 
 /// What a receiver wants of its sender.
 #[derive(Clone, Debug, PartialEq, Eq)]

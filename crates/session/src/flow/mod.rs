@@ -4,6 +4,7 @@ mod adaptive;
 mod bulk;
 mod datagram;
 mod external;
+mod file;
 mod movie;
 pub(crate) mod packets;
 mod recording;

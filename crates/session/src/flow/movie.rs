@@ -38,7 +38,7 @@ impl MovieSetup {
     pub(super) fn check_codec(&self) -> Result<(), String> {
         if self.plan.sound().is_some() && !self.kind.carries_sound() {
             return Err(format!(
-                "{} carries no sound: RTP and transport streams do, udp, ts and their like",
+                "{} carries no sound: RTP, transport streams and files do, udp, ts, http and their like",
                 self.kind
             ));
         }

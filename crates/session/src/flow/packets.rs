@@ -1,12 +1,14 @@
-//! How the movie goes in packets: RTP, or a transport stream with RTP or without.
+//! How the movie goes in packets: RTP, a transport stream with RTP or without, or the samples of a file.
 
 use framewire_media::access_unit::Codec;
 use framewire_transport::registry::{Format, Session, payload_format, sound_type, stream_type};
 use framewire_transport::{Depacketizer, PacketStreamReceiver, Packetizer, StreamSender};
 use framewire_units::DataSize;
+use framewire_wire::mp4;
 use framewire_wire::mpeg_ts::{self, Demultiplexer, Program};
 use framewire_wire::rtp_payload::{self, Limits, PacketRule, PayloadFormat, StreamOrigin};
 
+use super::file::MovieFile;
 use super::movie::MovieSetup;
 use super::sound::SoundStream;
 use super::{BuildError, CommonSetup};
@@ -29,6 +31,8 @@ pub(super) enum MoviePackets {
     },
     /// Of a transport stream; with an origin in RTP.
     TransportStream { packetizer: mpeg_ts::Packetizer, program: Program, origin: Option<StreamOrigin> },
+    /// Samples of an MP4 file.
+    File(MovieFile),
 }
 
 impl MoviePackets {
@@ -49,6 +53,7 @@ impl MoviePackets {
         let origin = StreamOrigin { ssrc, initial_sequence: INITIAL_SEQUENCE };
         match parts.format {
             Format::ElementaryStream => Ok(None),
+            Format::Mp4 => Ok(Some(Self::File(MovieFile::new(&movie.plan).map_err(|error| common.refuse(error))?))),
             Format::Rtp => {
                 let format =
                     payload_format(movie.plan.codec()).expect("invariant: the transport carries the codec in RTP");
@@ -81,6 +86,7 @@ impl MoviePackets {
         match self {
             Self::Rtp { packetizer, .. } => packetizer.clone().into(),
             Self::TransportStream { packetizer, .. } => packetizer.clone().into(),
+            Self::File(_) => unreachable!("invariant: a file does not go in datagrams"),
         }
     }
 
@@ -97,6 +103,7 @@ impl MoviePackets {
             Self::TransportStream { program, origin, .. } => {
                 ExpectedPackets::TransportStreamInRtp { program: program.clone(), origin: *origin }
             }
+            Self::File(_) => ExpectedPackets::File,
         }
     }
 
@@ -113,7 +120,13 @@ impl MoviePackets {
                 sound.iter().fold(half, |half, sound| half.with_sound(sound.packets()))
             }
             Self::TransportStream { packetizer, .. } => half.in_transport_stream(packetizer.clone()),
+            Self::File(file) => half.in_file(file.samples.clone()),
         }
+    }
+
+    /// The file, where it is one.
+    pub(super) fn file(&self) -> Option<&MovieFile> {
+        if let Self::File(file) = self { Some(file) } else { None }
     }
 }
 
@@ -133,6 +146,8 @@ pub(crate) enum ExpectedPackets {
     TransportStream { program: Program },
     /// Of a transport stream in RTP; without an origin, of the source that is heard first.
     TransportStreamInRtp { program: Program, origin: Option<StreamOrigin> },
+    /// Samples of an MP4 file, whose index says all.
+    File,
 }
 
 impl ExpectedPackets {
@@ -147,6 +162,7 @@ impl ExpectedPackets {
             Self::TransportStreamInRtp { program, origin } => {
                 rtp_payload::Depacketizer::of_transport_stream(program.clone(), *origin, limits).into()
             }
+            Self::File => unreachable!("invariant: a file does not go in datagrams"),
         }
     }
 
@@ -162,6 +178,7 @@ impl ExpectedPackets {
                 let largest = Limits::default().largest_frame;
                 PacketStreamReceiver::of_transport_stream(Demultiplexer::of_program(program.clone(), largest))
             }
+            Self::File => PacketStreamReceiver::of_file(mp4::Demultiplexer::new(Limits::default().largest_frame)),
         })
     }
 }

@@ -1,12 +1,15 @@
 //! The movie as a stream of bytes over TCP: the elementary stream, RTP packets behind their lengths, or a transport stream.
 
 use framewire_scenario::{self as scenario, Pacing};
+use framewire_transport::registry::Session;
 use framewire_transport::{Pacing as ReceiverPacing, StreamReceiver, StreamSender};
+use framewire_units::Timestamp;
 use framewire_wire::rtp_payload::PacketRule;
 
 use super::movie::MovieSetup;
 use super::packets::MoviePackets;
 use super::{BuildError, CommonSetup, ConnectionSettings};
+use crate::exchange::{Asking, Fetched, HttpAsking, HttpServing, Serving};
 use crate::half::End;
 use crate::plan::SendingPlan;
 use crate::receiver::{ReceiverLog, ReceiverSession, ReceivingHalf};
@@ -42,6 +45,15 @@ impl StreamSetup {
         if self.movie.parts().session.asks() { End::Receiver } else { End::Sender }
     }
 
+    /// What the receiver asks for, where it does by HTTP.
+    fn fetched(&self) -> Option<Fetched> {
+        let over_http = self.movie.parts().session == Session::Http;
+        over_http.then(|| match self.packets.as_ref().and_then(MoviePackets::file) {
+            Some(file) => Fetched::file(file.length, file.index.clone()),
+            None => Fetched::transport_stream(),
+        })
+    }
+
     /// What it sends.
     pub(crate) fn plan(&self) -> &SendingPlan {
         &self.movie.plan
@@ -59,7 +71,9 @@ impl StreamSetup {
             Some(packets) => packets.sender(half),
             None => half,
         };
-        self.movie.sender(SendingHalf::Stream(half), &self.common)
+        let serving =
+            self.fetched().map(|fetched| Box::new(HttpServing::new(&fetched, Timestamp::ZERO)) as Box<dyn Serving>);
+        self.movie.sender(SendingHalf::Stream(half), &self.common).with_serving(serving)
     }
 
     /// The receiver's side.
@@ -72,6 +86,7 @@ impl StreamSetup {
             Some(packets) => packets.expected().receiver(),
             None => ReceivingHalf::Stream(StreamReceiver::new(pacing).of_codec(self.plan().codec())),
         };
-        ReceiverSession::new(half, ReceiverLog::new(&self.common.recording))
+        let asking = self.fetched().map(|fetched| Box::new(HttpAsking::new(&fetched)) as Box<dyn Asking>);
+        ReceiverSession::new(half, ReceiverLog::new(&self.common.recording)).with_asking(asking)
     }
 }

@@ -118,8 +118,11 @@ impl MovieReceiving {
             ReceivingStep::Ended
         });
         if step == ReceivingStep::Ended || self.has_failed() || self.session.failure().is_some() {
+            let told = self.session.failure().map(str::to_owned);
             self.session.handle_end(now);
-            self.failure = self.failure.take().or_else(|| self.session.failure().map(str::to_owned));
+            // That something is missing where the world has ended the stream is not the other end's doing.
+            let told = if is_last { told } else { self.session.failure().map(str::to_owned) };
+            self.failure = self.failure.take().or(told);
             self.ended = true;
             return ReceivingStep::Ended;
         }

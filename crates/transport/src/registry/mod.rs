@@ -146,7 +146,7 @@ impl TransportKind {
 
     /// True where it carries sound beside the movie.
     pub const fn carries_sound(self) -> bool {
-        matches!(self.0.parts.format, Format::Ts | Format::Rtp)
+        matches!(self.0.parts.format, Format::Ts | Format::Rtp | Format::Mp4)
     }
 
     /// Whether packets of a movie of this codec can be cut by a rule; always where it does not go in packets.
@@ -161,6 +161,11 @@ impl TransportKind {
             }
             _ => Ok(()),
         }
+    }
+
+    /// True where all of it is there before the first byte is sent, so that there is no frame clock.
+    pub const fn is_file(self) -> bool {
+        matches!(self.0.parts.format, Format::Mp4)
     }
 
     /// True where it waits for room and gives no frame up, so that the frame clock can be left out.

@@ -60,6 +60,10 @@ pub(super) fn name(parts: Parts) -> String {
 
 /// What carries the frames, whatever the queue is.
 pub(super) fn carrier(parts: Parts) -> String {
+    if parts.session == Session::Http {
+        let file = parts.format == Format::Mp4;
+        return if file { "http".to_owned() } else { format!("http+{}", parts.format) };
+    }
     let socket = match parts.socket {
         SocketKind::Datagram(Overflow::DropRestOfFrame) if parts.format == Format::Ts => "udp-whole",
         SocketKind::Datagram(_) => "udp",
@@ -80,8 +84,14 @@ pub(super) fn carrier(parts: Parts) -> String {
 /// The parts that a name is made of; `None` where a word of it is unknown or out of order.
 fn parts(name: &str) -> Option<Parts> {
     let mut words = name.split('+').peekable();
+    let over_http = words.next_if_eq(&"http").is_some();
     let format: Option<Format> = words.peek().and_then(|word| word.parse().ok());
     words.next_if(|_| format.is_some());
+    if over_http {
+        let queue = words.next().map_or(Ok(Queue::Direct), str::parse).ok()?;
+        let (format, session) = (format.unwrap_or(Format::Mp4), Session::Http);
+        return words.next().is_none().then_some(Parts { queue, format, session, socket: SocketKind::Stream });
+    }
     let is_ts = format == Some(Format::Ts);
     let in_rtp = is_ts && words.next_if_eq(&"rtp").is_some();
     let named = words.peek().and_then(|word| SOCKETS.into_iter().find(|(known, _)| known == word));

@@ -40,6 +40,8 @@ words! {
         Rtp = "rtp",
         /// An MPEG transport stream of one program (ISO/IEC 13818-1).
         Ts = "ts",
+        /// An MP4 file whose index stands in front (ISO/IEC 14496-12).
+        Mp4 = "mp4",
     }
 }
 
@@ -52,6 +54,8 @@ words! {
         Rfc4571 = "rfc4571",
         /// The header of RTP before the packets of a datagram (RFC 2250, section 2).
         Rtp = "rtp",
+        /// The body of a response of HTTP/1.1 (RFC 9112), for which the receiver asks.
+        Http = "http",
     }
 }
 
@@ -114,7 +118,8 @@ impl Format {
         match self {
             Self::ElementaryStream => true,
             Self::Rtp => payload_format(codec).is_some(),
-            Self::Ts => stream_type(codec, true).is_some(),
+            // What has a type in transport streams has an entry in files, too.
+            Self::Ts | Self::Mp4 => stream_type(codec, true).is_some(),
         }
     }
 
@@ -126,9 +131,14 @@ impl Format {
         if self.carries(codec) {
             return Ok(());
         }
-        if self == Self::Ts {
+        let container = match self {
+            Self::Ts => Some("a transport stream"),
+            Self::Mp4 => Some("an MP4 file"),
+            Self::ElementaryStream | Self::Rtp => None,
+        };
+        if let Some(container) = container {
             return Err(format!(
-                "{transport} sends a transport stream, which here carries {}; the movie is {codec}: a transport over TCP \
+                "{transport} sends {container}, which here carries {}; the movie is {codec}: a transport over TCP \
                  without one carries it",
                 carried_by_ts()
             ));
@@ -155,6 +165,7 @@ impl Session {
     pub const fn asks(self) -> bool {
         match self {
             Self::None | Self::Rfc4571 | Self::Rtp => false,
+            Self::Http => true,
         }
     }
 
@@ -162,6 +173,7 @@ impl Session {
     pub const fn default_of(format: Format, socket: Socket) -> Self {
         match (format, socket) {
             (Format::Rtp, Socket::Stream) => Self::Rfc4571,
+            (Format::Mp4, Socket::Stream) => Self::Http,
             _ => Self::None,
         }
     }
@@ -212,6 +224,21 @@ impl Parts {
             (Format::Rtp | Format::ElementaryStream, Session::Rtp, _) => {
                 Err("session \"rtp\" is of a transport stream; the format \"rtp\" carries the movie itself")
             }
+            (Format::Mp4, _, SocketKind::Datagram(_)) => Err(
+                "the index of an MP4 file says where in it every frame stands, and datagrams may be missing: format \"ts\" goes \
+                 in them",
+            ),
+            (_, Session::Http, SocketKind::Datagram(_)) => Err("HTTP/1.1 is spoken over a stream of bytes"),
+            (Format::Mp4, Session::None | Session::Rfc4571 | Session::Rtp, SocketKind::Stream) => {
+                Err("an MP4 file is fetched by its receiver: session \"http\" does that")
+            }
+            (Format::ElementaryStream | Format::Rtp, Session::Http, SocketKind::Stream) => {
+                Err("HTTP carries files and transport streams here: format \"mp4\" or \"ts\"")
+            }
+            (Format::Mp4, Session::Http, SocketKind::Stream) if !matches!(self.queue, Queue::Direct) => Err(
+                "the index of an MP4 file says where every frame stands before the first one is sent, so that none can be given \
+                 up: format \"ts\" keeps frames apart",
+            ),
             (_, _, SocketKind::Datagram(Overflow::Drop | Overflow::DropRestOfFrame))
                 if !matches!(self.queue, Queue::Direct) =>
             {

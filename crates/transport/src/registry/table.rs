@@ -7,7 +7,7 @@ use super::parts::{Format, Parts, Queue, Session, SocketKind};
 use crate::datagram::Overflow;
 
 /// Every entry, in the order in which they are shown.
-pub(super) const ENTRIES: [&Profile; 16] = [
+pub(super) const ENTRIES: [&Profile; 18] = [
     &UDP_BLOCKING,
     &UDP,
     &UDP_WHOLE,
@@ -24,6 +24,8 @@ pub(super) const ENTRIES: [&Profile; 16] = [
     &TS,
     &TS_RTP,
     &TS_TCP,
+    &HTTP,
+    &HTTP_TS,
 ];
 
 /// The entry of these parts.
@@ -206,5 +208,21 @@ pub(super) const TS_TCP: Profile = Profile {
     name: "ts+tcp",
     summary: "An MPEG transport stream over TCP.",
     parts: transport_stream(Session::None, SocketKind::Stream),
+    ..TCP
+};
+
+/// A file that is fetched, over the socket of `tcp`.
+pub(super) const HTTP: Profile = Profile {
+    name: "http",
+    summary: "An MP4 file over HTTP/1.1, fetched by the receiver as fast as TCP brings it (progressive download).",
+    parts: Parts { queue: Queue::Direct, format: Format::Mp4, session: Session::Http, socket: SocketKind::Stream },
+    ..TCP
+};
+
+/// What goes on until the connection is closed, over the same.
+pub(super) const HTTP_TS: Profile = Profile {
+    name: "http+ts",
+    summary: "An MPEG transport stream over HTTP/1.1, which the receiver asks for and that is sent at its own pace.",
+    parts: transport_stream(Session::Http, SocketKind::Stream),
     ..TCP
 };

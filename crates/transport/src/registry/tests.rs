@@ -49,7 +49,7 @@ fn what_fills_first_is_as_the_reasons_say() {
 #[test]
 fn parts_follow_the_name() {
     for kind in TransportKind::ALL {
-        assert_eq!(kind.is_stream(), kind.name().contains("tcp"));
+        assert_eq!(kind.is_stream(), kind.name().contains("tcp") || kind.name().contains("http"));
         assert_eq!(kind.overflow().is_none(), kind.is_stream());
         assert_eq!(kind.frame_queue::<Bytes>().accepts_while_writing(), kind.profile().parts.queue != Queue::Direct);
         assert_eq!(kind.wants_error_reports(), kind.name() == "udp-whole");
@@ -87,13 +87,14 @@ fn every_combination_that_makes_sense_has_a_name_and_the_settings_of_the_nearest
         ("rtp+tcp+keyframe", "As GStreamer's tcpserversink recover-policy=keyframe, over rtp+tcp.", "as tcp+keyframe"),
         ("rtp+tcp+obs", "As the RTMP output of OBS Studio, over rtp+tcp.", "as tcp+obs"),
     ];
-    let (streams, others): (Vec<_>, Vec<_>) = made.into_iter().partition(|(name, ..)| name.starts_with("ts"));
+    let (streams, others): (Vec<_>, Vec<_>) =
+        made.into_iter().partition(|(name, ..)| name.starts_with("ts") || name.starts_with("http+ts"));
     assert_eq!(others, expected);
     let streams: Vec<_> = streams.into_iter().map(|(name, _, reason)| (name, reason)).collect();
     let queues = Queue::ALL.iter().filter(|queue| **queue != Queue::Direct);
-    let expected = ["ts", "ts+rtp", "ts+tcp"].into_iter().flat_map(|carrier| {
+    let expected = ["ts", "ts+rtp", "ts+tcp", "http+ts"].into_iter().flat_map(|carrier| {
         let reason = move |queue: Queue| match (carrier, queue) {
-            ("ts+tcp", queue) => format!("as tcp+{queue}"),
+            ("ts+tcp" | "http+ts", queue) => format!("as tcp+{queue}"),
             (_, Queue::Ifd) => "as udp+ifd".to_owned(),
             (_, queue) if queue.is_rival() => format!("as {carrier}"),
             _ => "as udp+dependency".to_owned(),
@@ -117,6 +118,8 @@ fn every_combination_that_makes_sense_has_a_name_and_the_settings_of_the_nearest
         ("udp-blocking+ifd", "udp+ifd"),
         ("elementary-stream+tcp", "tcp"),
         ("ts+udp-blocking", "ts"),
+        ("mp4+tcp", "http"),
+        ("http+mp4", "http"),
     ] {
         assert_eq!(kind(other).name(), name);
     }
@@ -131,17 +134,38 @@ fn what_makes_no_sense_is_refused_with_the_reason() {
     let of_parts = |format, session, socket| {
         TransportKind::of(Parts { queue: Queue::Direct, format, session, socket }).unwrap_err()
     };
+    let datagrams = SocketKind::Datagram(Overflow::Wait);
+    assert!(of_parts(Format::Mp4, Session::None, SocketKind::Stream).contains("fetched by its receiver"));
+    assert!(of_parts(Format::Mp4, Session::Http, datagrams).contains("may be missing"));
+    assert!(of_parts(Format::Ts, Session::Http, datagrams).contains("over a stream of bytes"));
+    assert!(of_parts(Format::Rtp, Session::Http, SocketKind::Stream).contains("files and transport streams"));
+    assert!(refused("http+dependency").contains("before the first one is sent, so that none can be given up"));
+    assert!(refused("http+rtp").contains("files and transport streams"));
     assert!(of_parts(Format::Ts, Session::Rfc4571, SocketKind::Stream).contains("188 bytes"));
     assert!(of_parts(Format::Ts, Session::Rtp, SocketKind::Stream).contains("in datagrams"));
     assert!(of_parts(Format::Rtp, Session::Rtp, SocketKind::Stream).contains("of a transport stream"));
-    for name in ["ts+rtp+rtp", "ts+tcp+rtp", "tcp+udp", "ifd+tcp", "tcp+ifd+ifd", "tcp+", "+tcp", "", "rtp", "vtp"] {
+    for name in [
+        "ts+rtp+rtp",
+        "ts+tcp+rtp",
+        "tcp+udp",
+        "ifd+tcp",
+        "tcp+ifd+ifd",
+        "tcp+",
+        "+tcp",
+        "",
+        "rtp",
+        "vtp",
+        "mp4",
+        "http+tcp",
+        "http+ts+tcp",
+    ] {
         assert!(refused(name).contains("is not a transport; udp-blocking, udp, "), "{name}");
     }
 }
 
 #[test]
 fn packets_carry_what_has_a_payload_format_and_the_elementary_stream_everything() {
-    for kind in ["ts", "ts+rtp", "ts+tcp+dependency"].map(kind) {
+    for kind in ["ts", "ts+rtp", "ts+tcp+dependency", "http", "http+ts"].map(kind) {
         for &codec in Codec::ALL {
             let told = kind.check_codec(codec);
             assert_eq!(told.is_err(), matches!(codec, Codec::Av1 | Codec::MotionJpeg), "{kind}: {told:?}");
@@ -151,9 +175,11 @@ fn packets_carry_what_has_a_payload_format_and_the_elementary_stream_everything(
             }
         }
         assert!(kind.check_packets(Codec::H264, PacketRule::Full).is_ok());
-        assert!(kind.check_packets(Codec::MpegVideo, PacketRule::Thesis).unwrap_err().contains("188 bytes"));
+        let of_thesis = kind.check_packets(Codec::MpegVideo, PacketRule::Thesis);
+        assert!(kind.is_file() || of_thesis.unwrap_err().contains("188 bytes"));
     }
-    let others = TransportKind::ALL.into_iter().filter(|kind| kind.profile().parts.format != Format::Ts);
+    let others = TransportKind::ALL.into_iter();
+    let others = others.filter(|kind| !matches!(kind.profile().parts.format, Format::Ts | Format::Mp4));
     for (kind, &codec) in others.flat_map(|kind| Codec::ALL.iter().map(move |codec| (kind, codec))) {
         let has_format = matches!(codec, Codec::MpegVideo | Codec::H264 | Codec::H265);
         let outcome = kind.check_codec(codec);

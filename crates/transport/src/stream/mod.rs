@@ -1,5 +1,7 @@
-//! Frames over a byte stream: the elementary stream itself, or RTP packets each behind its length, over TCP.
+//! Frames over a byte stream: the elementary stream itself, RTP packets each behind its length, a transport stream, or the samples
+//! of a file, over TCP.
 
+mod file;
 #[cfg(test)]
 mod message_tests;
 mod packets;
@@ -10,6 +12,7 @@ mod sound_tests;
 #[cfg(test)]
 mod tests;
 
+pub use file::FileSamples;
 pub use packets::PacketStreamReceiver;
 pub use receiver::{Pacing, StreamReceiver};
 pub use sender::StreamSender;

@@ -1,8 +1,9 @@
-//! The receiving half of packets over a byte stream: of RTP, or of a transport stream.
+//! The receiving half of packets over a byte stream: of RTP, of a transport stream, or the samples of a file.
 
 use std::collections::VecDeque;
 
 use framewire_units::Timestamp;
+use framewire_wire::mp4;
 use framewire_wire::mpeg_ts::Demultiplexer;
 use framewire_wire::rfc4571::PacketReader;
 use framewire_wire::rtp_payload::Depacketizer;
@@ -10,7 +11,7 @@ use framewire_wire::rtp_payload::Depacketizer;
 use crate::datagram::DatagramReceiver;
 use crate::event::ReceiverEvent;
 
-/// Receives RTP packets that each stand behind their length (RFC 4571), or a transport stream, and puts frames together.
+/// Receives RTP packets that each stand behind their length (RFC 4571), a transport stream or an MP4 file, and puts frames together.
 ///
 /// Contract: give it what the socket has with [`handle_bytes`](Self::handle_bytes), at the end
 /// [`handle_end`](Self::handle_end); drain [`poll_event`](Self::poll_event) after each. It has no timeouts. A `Read` event
@@ -28,6 +29,7 @@ enum Packets {
     Rtp(PacketReader, DatagramReceiver, Option<(u32, DatagramReceiver)>),
     /// With the packet identifiers of its tracks.
     TransportStream(Box<Demultiplexer>, Vec<u16>),
+    File(Box<mp4::Demultiplexer>),
 }
 
 impl PacketStreamReceiver {
@@ -39,7 +41,7 @@ impl PacketStreamReceiver {
     /// The same with sound as its second track: packets of RTP from this synchronisation source.
     ///
     /// # Panics
-    /// Where it receives a transport stream, which has its own.
+    /// Where it receives a transport stream or a file, which has its own.
     #[must_use]
     pub fn with_sound(self, ssrc: u32, depacketizer: Depacketizer) -> Self {
         match self.packets {
@@ -47,7 +49,7 @@ impl PacketStreamReceiver {
                 let sound = DatagramReceiver::new(depacketizer).of_track(SOUND_TRACK);
                 Self { packets: Packets::Rtp(reader, packets, Some((ssrc, sound))), ..self }
             }
-            Packets::TransportStream(..) => panic!("a transport stream has its sound in it"),
+            Packets::TransportStream(..) | Packets::File(_) => panic!("it has its sound in it"),
         }
     }
 
@@ -56,6 +58,11 @@ impl PacketStreamReceiver {
         let tracks = demultiplexer.program().map_or(&[][..], |program| &program.tracks);
         let pids = tracks.iter().map(|track| track.pid).collect();
         Self::of(Packets::TransportStream(Box::new(demultiplexer), pids))
+    }
+
+    /// The same of an MP4 file.
+    pub fn of_file(demultiplexer: mp4::Demultiplexer) -> Self {
+        Self::of(Packets::File(Box::new(demultiplexer)))
     }
 
     fn of(packets: Packets) -> Self {
@@ -77,6 +84,7 @@ impl PacketStreamReceiver {
                 }
             }
             Packets::TransportStream(demultiplexer, _) => demultiplexer.handle_bytes(now, bytes),
+            Packets::File(demultiplexer) => demultiplexer.handle_bytes(now, bytes),
         }
         self.report(now);
     }
@@ -91,6 +99,7 @@ impl PacketStreamReceiver {
                 }
             }
             Packets::TransportStream(demultiplexer, _) => demultiplexer.finish(now),
+            Packets::File(demultiplexer) => demultiplexer.finish(now),
         }
         self.report(now);
     }
@@ -119,6 +128,21 @@ impl PacketStreamReceiver {
                         track,
                         rtp_timestamp: unit.presentation.map(|presentation| presentation as u32),
                         at: unit.last_arrival,
+                        complete: unit.complete,
+                        discarded: None,
+                        bytes: unit.bytes,
+                    });
+                }
+            }
+            Packets::File(demultiplexer) => {
+                let fault = demultiplexer.poll_fault();
+                self.events.extend(fault.map(|fault| ReceiverEvent::Rejected { at: now, reason: fault.to_string() }));
+                while let Some(unit) = demultiplexer.poll_unit() {
+                    let is_video = demultiplexer.tracks()[unit.track].coding.is_video();
+                    self.events.push_back(ReceiverEvent::Frame {
+                        track: u8::from(!is_video),
+                        rtp_timestamp: None,
+                        at: unit.arrival,
                         complete: unit.complete,
                         discarded: None,
                         bytes: unit.bytes,

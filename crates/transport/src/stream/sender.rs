@@ -8,6 +8,7 @@ use framewire_wire::mpeg_ts::{self, PACKET_LENGTH};
 use framewire_wire::rfc4571::{LENGTH_FIELD, put_packet};
 use framewire_wire::rtp_payload::{Datagram, Packetizer};
 
+use super::file::FileSamples;
 use crate::event::{SenderEvent, SenderPlace};
 use crate::frame::OutgoingFrame;
 use crate::packets::{SoundPackets, transport_packets, transport_packets_of_sound};
@@ -56,6 +57,8 @@ enum StreamFormat {
     Packets(Box<Packetizer>, Option<Box<SoundPackets>>),
     /// As packets of a transport stream, one behind the other.
     TransportStream(Box<mpeg_ts::Packetizer>),
+    /// As samples of an MP4 file.
+    File(FileSamples),
 }
 
 /// The send buffer S: the frame that is being written, or what goes before one.
@@ -143,6 +146,11 @@ impl StreamSender {
         Self { format: StreamFormat::TransportStream(Box::new(packetizer)), ..self }
     }
 
+    /// The same whose frames and sound are sent as the samples of a file, of which the index is given as a message.
+    pub fn in_file(self, samples: FileSamples) -> Self {
+        Self { format: StreamFormat::File(samples), ..self }
+    }
+
     /// The decision queue, for what waits in it.
     pub fn queue(&self) -> &FrameQueue {
         &self.queue
@@ -165,7 +173,8 @@ impl StreamSender {
         rules::note_offer(&mut self.events, now, id, discards);
     }
 
-    /// Takes a packet of sound, at any time before the end. A transport stream carries it, and RTP [that is to](Self::with_sound).
+    /// Takes a packet of sound, at any time before the end. Transport streams and files carry it, and RTP
+    /// [that is to](Self::with_sound).
     pub fn handle_sound(&mut self, now: Timestamp, sound: OutgoingSound) {
         self.events.push_back(SenderEvent::Queued { frame: sound.id, at: now });
         self.sound.push_back(sound);
@@ -352,6 +361,7 @@ impl StreamFormat {
             Self::ElementaryStream | Self::Packets(_, None) => None,
             Self::Packets(_, Some(packets)) => Some(framed(&packets.packetize(sound).ok()?).0),
             Self::TransportStream(packetizer) => transport_packets_of_sound(packetizer, sound),
+            Self::File(samples) => samples.of_sound(&sound.bytes),
         }
     }
 
@@ -359,6 +369,7 @@ impl StreamFormat {
     fn bytes(&mut self, frame: &OutgoingFrame) -> Option<(Bytes, Packets)> {
         match self {
             Self::ElementaryStream => Some((frame.bytes.clone(), Packets::One)),
+            Self::File(samples) => Some((samples.of_frame(&frame.bytes)?, Packets::One)),
             Self::TransportStream(packetizer) => Some((transport_packets(packetizer, frame)?, Packets::Transport)),
             Self::Packets(packetizer, _) => {
                 let packets = packetizer.packetize(&frame.bytes, frame.rtp_timestamp).ok()?;

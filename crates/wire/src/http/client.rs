@@ -17,6 +17,8 @@ pub struct Fetch {
     pub path: String,
     /// Which bytes; `None`: all of them. An end of `u64::MAX` is that of the resource.
     pub range: Option<Range<u64>>,
+    /// Nothing more is asked for on this connection: the server closes it behind the answer (RFC 9112, section 9.6).
+    pub is_last: bool,
 }
 
 /// What a client learns.
@@ -94,6 +96,7 @@ impl Client {
             Some(Range { start, end: u64::MAX }) => request.with("Range", format!("bytes={start}-")),
             Some(Range { start, end }) => request.with("Range", format!("bytes={start}-{}", end.saturating_sub(1))),
         };
+        let request = if fetch.is_last { request.with("Connection", "close") } else { request };
         self.from = fetch.range.as_ref().map(|range| range.start);
         self.transmit.push_back(request.emit());
         self.state = State::Asked;

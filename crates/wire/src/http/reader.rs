@@ -142,7 +142,7 @@ impl Reader {
     fn nothing_more(&self) -> Result<Option<Item>, HttpError> {
         let is_between = self.place == Place::Header && self.scanner.bytes().is_empty();
         match self.closed && !is_between {
-            true => Err(HttpError::Length("the connection was closed within a message".to_owned())),
+            true => Err(HttpError::CutOff),
             false => Ok(None),
         }
     }

@@ -16,7 +16,7 @@ fn server() -> Server {
 }
 
 fn fetch(path: &str, range: Option<std::ops::Range<u64>>) -> Fetch {
-    Fetch { host: "host:8080".to_owned(), path: path.to_owned(), range }
+    Fetch { host: "host:8080".to_owned(), path: path.to_owned(), range, is_last: false }
 }
 
 /// Hands over what both say until neither says more; of what goes on without end, the movie once.

@@ -76,6 +76,9 @@ pub enum MessageError {
     /// What says how long the body is cannot be understood, or says two things.
     #[error("Transfer-Encoding: {0:?}")]
     Coding(String),
+    /// The other end closed the connection before all of a message had come.
+    #[error("the connection was closed within a message")]
+    CutOff,
     /// More than is taken.
     #[error("{what}: more than {most}")]
     TooMuch {

@@ -1,0 +1,83 @@
+//! The movie as an MP4 file whose index stands in front.
+
+use bytes::Bytes;
+use framewire_transport::FileSamples;
+use framewire_transport::registry::{sound_type, stream_type};
+use framewire_units::Duration;
+use framewire_wire::mp4::{Layout, SampleError, Shape, Track};
+use framewire_wire::mpeg_ts::StreamType;
+
+use crate::plan::SendingPlan;
+use crate::sound::Sound;
+
+/// The least ticks of a second of the video: a multiple of the frame rate, so that times of frames are exact, and fine enough for
+/// times between them.
+const LEAST_TIMESCALE: u32 = 10_000;
+
+/// A movie's file: its index, and how its samples follow.
+#[derive(Clone, Debug)]
+pub(super) struct MovieFile {
+    /// All that stands before the first sample.
+    pub(super) index: Bytes,
+    /// Bytes of the whole file.
+    pub(super) length: u64,
+    pub(super) samples: FileSamples,
+}
+
+impl MovieFile {
+    /// The file of a movie whose codec has an entry in files. All of it is read once, for the sizes of its samples.
+    ///
+    /// # Errors
+    /// When it has a frame or a packet that cannot stand in a file, or not what its decoder needs first.
+    pub(super) fn new(plan: &SendingPlan) -> Result<Self, SampleError> {
+        let mpeg2 = plan.movie().index.sequence.mpeg2;
+        let video = stream_type(plan.codec(), mpeg2).expect("invariant: the transport carries the codec in files");
+        let mut tracks = vec![video_track(plan, video)?];
+        let sound = plan.sound().map(|sound| (sound, sound_type(sound.format())));
+        if let Some((sound, coding)) = sound {
+            tracks.push(sound_track(sound, coding)?);
+        }
+        let order = plan.order_in_file();
+        let layout = Layout::new(&tracks, order.iter().map(|&is_sound| usize::from(is_sound)))?;
+        let samples = FileSamples::new(video, sound.map(|(_, coding)| coding), order.into_iter());
+        Ok(Self { index: layout.index(), length: layout.length(), samples })
+    }
+}
+
+/// Frames by their times of decoding and presentation, each counted from the first one; presentation is moved so far that no
+/// frame is presented before it is decoded.
+fn video_track(plan: &SendingPlan, coding: StreamType) -> Result<Track, SampleError> {
+    let sequence = &plan.movie().index.sequence;
+    let rate = sequence.frame_rate.numerator.max(1);
+    let timescale =
+        std::iter::successors(Some(rate), |scale| scale.checked_mul(2)).find(|&scale| scale >= LEAST_TIMESCALE);
+    let timescale = timescale.unwrap_or(rate);
+    let ticks = |time: Duration| ticks(i128::try_from(time.as_nanos()).unwrap_or(i128::MAX), timescale);
+    let shift = ticks(plan.longest_reordering());
+    let shape = Shape::Picture { width: sequence.width, height: sequence.height };
+    let mut track = Track::new(coding, shape, timescale, -shift);
+    for (frame, number) in plan.movie().index.frames.iter().zip(0..) {
+        let decode = ticks(frame.decode_time);
+        let composition = u32::try_from(ticks(frame.display_time) + shift - decode).unwrap_or(0);
+        track.push(&plan.movie().frame_bytes(number), decode.unsigned_abs(), composition, frame.key.is_some())?;
+    }
+    Ok(track)
+}
+
+fn sound_track(sound: &Sound, coding: StreamType) -> Result<Track, SampleError> {
+    let format = sound.format();
+    let ticks = |number| ticks(sound.start_of(number).into(), format.sample_rate);
+    let start = ticks(0);
+    let shape = Shape::Sound { channels: format.channels, sample_rate: format.sample_rate };
+    let mut track = Track::new(coding, shape, format.sample_rate, start);
+    for number in 0..sound.len() {
+        track.push(&sound.bytes(number), (ticks(number) - start).unsigned_abs(), 0, true)?;
+    }
+    Ok(track)
+}
+
+/// Nanoseconds in ticks, to the nearest one.
+fn ticks(nanos: i128, timescale: u32) -> i64 {
+    let twice = nanos.saturating_mul(2 * i128::from(timescale)).saturating_add(1_000_000_000);
+    i64::try_from(twice.div_euclid(2_000_000_000)).unwrap_or(i64::MAX)
+}

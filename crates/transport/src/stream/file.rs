@@ -1,0 +1,50 @@
+//! The samples of an MP4 file.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use framewire_wire::mp4;
+use framewire_wire::mpeg_ts::StreamType;
+
+/// Which track of the file is the video.
+const VIDEO: u8 = 0;
+
+/// Which is the sound.
+const SOUND: u8 = 1;
+
+/// What turns frames and packets of sound into samples of a file, in the order in which its index says that they stand. The index
+/// itself is no frame: it goes before them as a message.
+#[derive(Clone, Debug)]
+pub struct FileSamples {
+    /// How the tracks are coded: the video, and the sound where there is any.
+    codings: Vec<StreamType>,
+    /// Of each sample, its track.
+    order: Arc<[u8]>,
+    next: usize,
+}
+
+impl FileSamples {
+    /// The samples of a file: how its video is coded, and its sound where there is any; and for each sample in the order in which
+    /// they stand, whether it is sound.
+    pub fn new(video: StreamType, sound: Option<StreamType>, order: impl Iterator<Item = bool>) -> Self {
+        let order = order.map(|is_sound| if is_sound { SOUND } else { VIDEO }).collect();
+        Self { codings: [video].into_iter().chain(sound).collect(), order, next: 0 }
+    }
+
+    /// The sample that a frame is; `None` where another one stands there, or it is none.
+    pub(super) fn of_frame(&mut self, frame: &Bytes) -> Option<Bytes> {
+        self.sample(VIDEO, frame)
+    }
+
+    /// The same of a packet of sound.
+    pub(super) fn of_sound(&mut self, packet: &Bytes) -> Option<Bytes> {
+        self.sample(SOUND, packet)
+    }
+
+    fn sample(&mut self, track: u8, unit: &Bytes) -> Option<Bytes> {
+        self.order.get(self.next).filter(|&&next| next == track)?;
+        let sample = mp4::sample(*self.codings.get(usize::from(track))?, unit).ok()?;
+        self.next += 1;
+        Some(sample)
+    }
+}

@@ -1,0 +1,108 @@
+"""Movies over HTTP: FFmpeg shows of the movie as received what the ledger calls shown, and Wireshark reads the rest."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import polars as pl
+import pytest
+from test_emulated import capable
+from test_rtp_payloads import ENCODERS, LOSSY, NARROW, STALL, check, check_fates, films, pictures  # noqa: F401
+
+import framewire
+
+UNHURRIED = '[network]\nkind = "wired"\n[network.wire]\nrate = "20 Mbit/s"\ndelay = "10 ms"\n'
+
+
+def scenario(film: Path, network: str, *transports: str) -> str:
+    flows = "".join(f'[[flow]]\ntransport = "{transport}"\n' for transport in transports)
+    return f'name = "test"\n[movie]\nsource = "{film}"\n{network}{STALL}{flows}'
+
+
+@pytest.mark.parametrize("codec", ENCODERS)
+@pytest.mark.parametrize("transport", ["http", "http+ts", "http+ts+dependency"])
+def test_the_decoder_shows_what_the_ledger_says(
+    codec: str,
+    transport: str,
+    films: dict[str, Path],  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    text = scenario(films[codec], NARROW, transport)
+    frames = check(films[codec], framewire.run(text, out=tmp_path / "run", world="simulated"))
+    check_fates(frames, transport, loses_nothing="dependency" not in transport)
+    if transport == "http":
+        # What a narrow link brings is as it was, to the byte.
+        (received,) = (tmp_path / "run" / "received").iterdir()
+        assert received.read_bytes() == films[codec].read_bytes()
+
+
+def test_a_file_is_sent_without_a_frame_clock_and_nothing_of_it_is_given_up(tmp_path: Path) -> None:
+    with pytest.raises(framewire.InputError, match="the file is there from the beginning"):
+        framewire.run('[[flow]]\ntransport = "http"\npacing = "sender"\n', out=tmp_path / "run")
+    with pytest.raises(framewire.InputError, match="before the first one is sent, so that none can be given up"):
+        framewire.run('[[flow]]\ntransport = "http+dependency"\n', out=tmp_path / "run")
+
+
+@pytest.mark.real_time
+@pytest.mark.skipif(capable() is not None, reason=f"no emulated world here: {capable()}")
+@pytest.mark.parametrize("transport", ["http", "http+ts", "http+ts+dependency"])
+def test_it_does_so_over_the_kernels_sockets(
+    transport: str,
+    films: dict[str, Path],  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    network = NARROW if "dependency" in transport else LOSSY
+    run = framewire.run(scenario(films["h264"], network, transport), out=tmp_path / "run", world="emulated")
+    frames = check(films["h264"], run)
+    check_fates(frames, transport, loses_nothing="dependency" not in transport)
+
+
+@pytest.mark.real_time
+@pytest.mark.skipif(capable() is not None, reason=f"no emulated world here: {capable()}")
+@pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+def test_wireshark_reads_the_exchange_and_the_file_that_it_finds_plays(
+    films: dict[str, Path],  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    text = f'captures = "full"\n{scenario(films["h264"], UNHURRIED, "http", "http+ts")}'
+    run = framewire.run(text, out=tmp_path / "run", world="emulated")
+    as_http = ["-d", "tcp.port==5004,http"]
+    for transport, path, kind in [("http", "/movie.mp4", "video/mp4"), ("http+ts", "/movie.ts", "video/mp2t")]:
+        capture = tmp_path / f"{transport}.pcapng"
+        only_once(run.directory / "captures" / f"{transport}.pcapng", capture)
+        fields = ["http.request.method", "http.request.uri", "http.response.code", "http.content_type"]
+        command = ["tshark", "-r", capture, *as_http, "-Y", "http", "-T", "fields", "-E", "separator=,"]
+        command += [option for field in fields for option in ("-e", field)]
+        told = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+        assert told == [f"GET,{path},,", f",,200,{kind}"], transport
+        exported = tmp_path / f"{transport} objects"
+        command = ["tshark", "-Q", "-r", capture, *as_http, "--export-objects", f"http,{exported}"]
+        subprocess.run(command, check=True, capture_output=True)
+        (file,) = exported.iterdir()
+        assert pictures(file) == pictures(films["h264"]), transport
+
+
+def only_once(capture: Path, out: Path) -> None:
+    """A capture without the second sight of each packet: as it entered the network, of the two hosts' interfaces."""
+    entered = ["frame.interface_id == 0 && ip.src == 10.77.0.1", "frame.interface_id == 1 && ip.src == 10.77.0.2"]
+    either = " || ".join(f"({one})" for one in entered)
+    subprocess.run(["tshark", "-r", capture, "-Y", either, "-w", out], check=True, capture_output=True)
+
+
+def test_frames_of_a_file_come_before_they_are_due_where_the_network_is_faster_than_the_movie(
+    films: dict[str, Path],  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    text = scenario(films["h264"], UNHURRIED, "http", "http+ts")
+    run = framewire.run(text, out=tmp_path / "run", world="simulated")
+    # The connection takes a round trip of 20 ms, and the request half of one.
+    first = run.frames.filter(frame=0).select("flow", "due_ns").sort("flow")
+    assert all(30e6 <= due < 31e6 for due in first["due_ns"])
+    latencies = run.frames.group_by("flow").agg(
+        pl.col("latency_ns").max() / 1e6, pl.col("latency_ns").min().alias("least")
+    )
+    by_flow = {row["flow"]: row for row in latencies.iter_rows(named=True)}
+    assert by_flow["http"]["least"] < -2e9 and by_flow["http"]["latency_ns"] < 60
+    assert by_flow["http+ts"]["least"] > 10e6 and by_flow["http+ts"]["latency_ns"] < 60
