@@ -1,14 +1,15 @@
-//! Hostile datagrams: raw bytes, and well-formed RTP with hostile sequence numbers, time stamps and payloads.
+//! Hostile datagrams to receivers of MPEG-2 and of MPEG-4 part 2: raw bytes, and well-formed RTP with hostile sequence numbers, time stamps and payloads.
 //! Memory stays within the limits, and a complete frame starts with a header.
 
 use framewire_units::{DataSize, Timestamp};
-use framewire_wire::rtp_payload::{Depacketizer, Limits, PayloadFormat, ReceivedFrame, mpeg_video};
+use framewire_wire::rtp_payload::{Depacketizer, Limits, PayloadFormat, ReceivedFrame, mpeg_video, mpeg4_video};
 
 const LARGEST_FRAME: usize = 2_000;
 const WINDOW: u16 = 8;
 
 pub(crate) fn run(data: &[u8]) {
     receive(&mpeg_video::FORMAT, data, |frame| assert!(!frame.complete || frame.bytes.starts_with(&[0, 0])));
+    receive(&mpeg4_video::FORMAT, data, |frame| assert!(!frame.complete || frame.bytes.starts_with(&[0, 0, 1])));
 }
 
 /// What a receiver here may hold.

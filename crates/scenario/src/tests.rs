@@ -269,11 +269,11 @@ fn flows_are_checked_one_by_one_and_together() {
     refused("[[flow]]\nname = \"x\"", "flow.0.transport", &["is missing", "udp-blocking, udp"]);
     refused("[[flow]]\ntransport = \"udpp\"", "flow.0.transport", &["did you mean \"udp\"?", "tcp+ifd-optimised"]);
     refused(
-        "[[flow]]\ntransport = \"rtp\"",
+        "[[flow]]\ntransport = \"rtp/udp\"",
         "flow.0.transport",
         &["one of udp-blocking, udp", "RTP over UDP is \"udp\""],
     );
-    for (text, key) in [("[[flow]]\ntransport = \"rtp\"", None), (FLOW, Some("802.11ac"))] {
+    for (text, key) in [("[[flow]]\ntransport = \"rtp/udp\"", None), (FLOW, Some("802.11ac"))] {
         let refused = key.map_or_else(|| parse(text), |standard| with(&[("network.wifi.standard", standard)]));
         assert!(!refused.unwrap_err().to_string().contains("did you mean"), "another name is no slip");
     }

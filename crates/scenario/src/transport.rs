@@ -220,7 +220,7 @@ impl Transport {
             Err(senseless @ UnknownTransport::Senseless { .. }) => Err(ScenarioError::new(path, senseless.to_string())),
             Err(UnknownTransport::Unknown { .. }) => known(name).map_err(|allowed| {
                 let carried = match name.to_ascii_lowercase().as_str() {
-                    "rtp" | "rtp/udp" | "rtp+udp" => " (RTP over UDP is \"udp\" here)",
+                    "rtp/udp" => " (RTP over UDP is \"udp\" here, or \"rtp\" where nothing is to be dropped)",
                     _ => "",
                 };
                 ScenarioError::value(path, Shown(&Value::from(name)), format!("{allowed}{carried}"))

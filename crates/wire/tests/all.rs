@@ -4,6 +4,7 @@ mod dissector;
 mod http_peers;
 mod interop;
 mod mp4_files;
+mod mpeg4_interop;
 mod nal_dissector;
 mod nal_interop;
 mod nal_properties;

@@ -93,11 +93,12 @@ fn parts(name: &str) -> Option<Parts> {
         return words.next().is_none().then_some(Parts { queue, format, session, socket: SocketKind::Stream });
     }
     let is_ts = format == Some(Format::Ts);
+    let is_in_packets = is_ts || format == Some(Format::Rtp);
     let in_rtp = is_ts && words.next_if_eq(&"rtp").is_some();
     let named = words.peek().and_then(|word| SOCKETS.into_iter().find(|(known, _)| known == word));
     words.next_if(|_| named.is_some());
-    // A transport stream is sent over UDP by a socket that waits for room, unless another one is named.
-    let (word, socket) = named.or_else(|| is_ts.then_some(("udp", SocketKind::Datagram(Overflow::Wait))))?;
+    // Packets are sent over UDP by a socket that waits for room, unless another one is named: `rtp` is `udp-blocking`.
+    let (word, socket) = named.or_else(|| is_in_packets.then_some(("udp", SocketKind::Datagram(Overflow::Wait))))?;
     let queue = words.next().map_or(Ok(Queue::Direct), str::parse).ok()?;
     // Before a queue, `udp` is the one that leaves frames in it.
     let socket = if queue != Queue::Direct && word == "udp" { SocketKind::Datagram(Overflow::Wait) } else { socket };

@@ -11,6 +11,7 @@ mod assembler;
 mod depacketizer;
 pub mod h264;
 pub mod h265;
+pub mod mpeg4_video;
 pub mod mpeg_audio;
 pub mod mpeg_video;
 mod nal;
