@@ -175,7 +175,7 @@ def test_a_recorded_link_carries_what_it_can(tmp_path: Path) -> None:
     """A millisecond in four, 1,500 bytes each: 3 Mbit/s, of which the clip needs a sixth."""
     (tmp_path / "four.up").write_text("4\n")
     link = traces.load(tmp_path, tmp_path / "unpacked")["four.up"]
-    setting = plan.over_trace("four", link.mean_bps / 1e6, 0, "hybrid")
+    setting = plan.over_trace("four", link.mean_bps / 1e6, 0, "vtp-hybrid")
     movies = {name: clip(name) for name in ("mild", "strong")}
     done = measure.carry_out([setting], movies, tmp_path / "cells", repeats=9, jobs=2, traces={"four": link})
     runs = done.of(setting)

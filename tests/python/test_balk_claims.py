@@ -143,7 +143,7 @@ def test_what_is_compared_has_the_same_seeds_or_is_refused() -> None:
 
 def test_what_is_seldom_has_more_seeds() -> None:
     """What is compared seed by seed has as many as each other: by two ways to stream, and with and without loss."""
-    ways: tuple[Transport, ...] = ("vtp", "hybrid", "fixed")
+    ways: tuple[Transport, ...] = ("vtp", "vtp-hybrid", "fixed")
     assert [plan.mild(16, transport=transport).repeats(3) for transport in ways] == [60, 60, 60]
     assert {plan.alone(loss, transport).repeats(3) for loss in (0, 1.0, 5.0) for transport in ("vtp", "tfrc")} == {30}
     others = (plan.mild(8), plan.mild(16, alpha=0.9), plan.mild(16, loss_percent=1.0), plan.alone(1.0, "tfrc", 50))

@@ -110,7 +110,7 @@ def frames_where_fixed_falls(measured: Measured) -> Table:
         if not fixed:
             continue
         cells = [name, estimated(measured.mean(_of(setting, "fixed"), below_percent), 1)]
-        for transport in ("vtp", "hybrid"):
+        for transport in ("vtp", "vtp-hybrid"):
             cells += _readings(measured.paired(_of(setting, transport), _of(setting, "fixed")))
         rows.append(cells)
     columns = ["", "fixed rate below 15 (% of seconds)"]

@@ -333,7 +333,7 @@ _REASONS: Mapping[str, Callable[[Measured], str]] = {
     "frames-vtp": _together(_lost(mild(16)), _what_else("18 to 24 frames (% of s)")),
     "frames-fixed": _together(_fixed_frames, _what_else("fixed rate below 15 (s of a run)")),
     "frames-seconds": _seconds("vtp"),
-    "frames-hybrid": _seconds("hybrid"),
+    "frames-hybrid": _seconds("vtp-hybrid"),
     "frames-runs": _seconds("vtp"),
     "frames-strong": _spreads,
     "frames-strong-fixed": _halves,

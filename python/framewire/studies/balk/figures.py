@@ -145,14 +145,14 @@ def _over_loss(measured: Measured) -> Figure:
 
 def _tfrc(measured: Measured) -> list[Figure]:
     made = []
-    transports: Sequence[tuple[Transport, str]] = (("vtp", VTP), ("hybrid", HYBRID), ("tfrc", RIVAL))
+    transports: Sequence[tuple[Transport, str]] = (("vtp", VTP), ("vtp-hybrid", HYBRID), ("tfrc", RIVAL))
     for loss in (1.0, 5.0):
         traces = []
         for transport, colour in transports:
             run = measured.shown(alone(loss, transport))
             if run is not None:
                 rates = [rate / 1e3 for rate in run.document["stream"]["video_bps_by_second"][10:30]]
-                name = "VTP, hybrid" if transport == "hybrid" else transport.upper()
+                name = "VTP, hybrid" if transport == "vtp-hybrid" else transport.upper()
                 traces.append(line(name, range(10, 10 + len(rates)), rates, colour))
         title = f"{loss:g} % loss, 10 ms"
         made.append(plot(f"figure-20-{loss:g}", title, "Video received in each second.", traces, "time (s)", "kbit/s"))

@@ -44,7 +44,8 @@ __all__ = [
     "strong",
 ]
 
-Transport = Literal["vtp", "hybrid", "fixed", "tfrc", "rap", "binomial"]
+Transport = Literal["vtp", "vtp-hybrid", "fixed", "tfrc", "rap", "sqrt"]
+"""By the names that scenarios have for them."""
 
 ALPHAS = (0.7, 0.9, 0.95, 0.99)
 """Weights of the estimate's past in equation 2, "a constant close to 1" (section 4.2), to see how much hangs on it."""
@@ -73,11 +74,6 @@ delays."""
 
 STREAM = "stream"
 """Name of the flow that is looked at."""
-
-TRANSPORTS: Mapping[Transport, str] = {
-    "vtp": "vtp", "hybrid": "vtp-hybrid", "fixed": "fixed", "tfrc": "tfrc", "rap": "rap", "binomial": "sqrt",
-}  # fmt: skip
-"""What scenarios call them."""
 
 SEEDS = 20
 QUICK_SEEDS = 3
@@ -151,7 +147,7 @@ class Setting:
         }
         stream = {
             "name": STREAM,
-            "transport": TRANSPORTS[self.transport],
+            "transport": self.transport,
             "start": f"{LEAD_S:g} s",
             "start_within": "1 s",
             "ack_every": self.k,
@@ -251,18 +247,18 @@ def alone(loss_percent: float, transport: Transport, rtt_ms: float = ROUND_TRIP_
 @cache
 def _times() -> Mapping[Setting, int]:
     """How many times the seeds the frames of figure 22 have, and figure 20 at the paper's round trip."""
-    ways: Sequence[Transport] = ("vtp", "hybrid", "fixed")
+    ways: Sequence[Transport] = ("vtp", "vtp-hybrid", "fixed")
     rivals: Sequence[Transport] = ("vtp", "tfrc")
     frames = {mild(16, transport=transport): FRAMES_TIMES for transport in ways}
     return frames | {alone(loss, transport): DIPS_TIMES for loss in (0.0, 1.0, 5.0) for transport in rivals}
 
 
-RIVALS: tuple[Transport, ...] = ("vtp", "hybrid", "tfrc", "rap", "binomial", "fixed")
+RIVALS: tuple[Transport, ...] = ("vtp", "vtp-hybrid", "tfrc", "rap", "sqrt", "fixed")
 
 
 def hybrid(setting: Setting) -> Setting:
     """The same with the hybrid rate control."""
-    return replace(setting, transport="hybrid")
+    return replace(setting, transport="vtp-hybrid")
 
 
 def over_trace(name: str, mean_mbps: float, tcp: int, transport: Transport) -> Setting:
@@ -292,7 +288,7 @@ def settings(*, quick: bool = False, traces: Mapping[str, float] | None = None) 
         over_trace(name, mean, tcp, transport)
         for name, mean in (traces or {}).items()
         for tcp in (0, 1)
-        for transport in ("vtp", "hybrid", "fixed")
+        for transport in ("vtp", "vtp-hybrid", "fixed")
     ]
     every = _quick() if quick else _every()
     return list(dict.fromkeys([*every, *recorded]))
@@ -346,7 +342,7 @@ def _beside() -> Iterator[Setting]:
         yield from (strong(12, alpha=alpha, loss_percent=loss) for loss in (0.0, 1.0))
     for transport in RIVALS:
         yield from (mild(8, transport=transport), strong(12, transport=transport, loss_percent=1.0))
-    ways: Sequence[Transport] = ("vtp", "hybrid", "fixed")
+    ways: Sequence[Transport] = ("vtp", "vtp-hybrid", "fixed")
     for transport in ways:
         yield from (mild(flows, transport=transport) for flows in FRAMES_AMONG)
         yield from (mild(16, transport=transport, loss_percent=loss) for loss in (1.0, 5.0))

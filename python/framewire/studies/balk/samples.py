@@ -217,7 +217,7 @@ OTHERS: Mapping[str, Callable[[Measured], Samples | Count]] = {
     "frames-vtp": lambda m: m.samples(mild(16), within_percent),
     "frames-fixed": lambda m: m.samples(mild(16, transport="fixed"), seconds_below),
     "frames-seconds": _where_fixed_falls("vtp"),
-    "frames-hybrid": _where_fixed_falls("hybrid"),
+    "frames-hybrid": _where_fixed_falls("vtp-hybrid"),
     "frames-runs": _runs_where_fixed_falls,
     "frames-strong": _spread_of_frames,
     "frames-strong-fixed": lambda m: m.samples(strong(12, transport="fixed"), _later_spread),

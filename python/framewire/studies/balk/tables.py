@@ -169,7 +169,7 @@ _STEADY: Sequence[tuple[str, Callable[[Run, Run], float], int]] = (
 
 def _one_ruler(measured: Measured) -> Table:
     """Figure 20: the same of all."""
-    names: Sequence[tuple[str, Transport]] = (("VTP", "vtp"), ("VTP, hybrid", "hybrid"), ("TFRC", "tfrc"))
+    names: Sequence[tuple[str, Transport]] = (("VTP", "vtp"), ("VTP, hybrid", "vtp-hybrid"), ("TFRC", "tfrc"))
     rows = []
     for loss in (1.0, 5.0):
         for name, transport in names:
