@@ -19,7 +19,7 @@ import polars as pl
 
 import framewire
 from framewire import _native, movie
-from framewire.content_store import replacing
+from framewire.content_store import ContentStore
 
 Case = tuple[str, cases.Link, int]
 """A movie, a link and a draw."""
@@ -82,10 +82,20 @@ def _draws(case: Case, directory: Path) -> dict[str, list[Draw]]:
     codec, link, seed = case
     settings = cases.settings()
     stamp = kept.stamp(_scenario(case, settings), made_movie(codec).path)
-    file = directory / f"{codec}-{link.name}-{seed}-{stamp}-sweep.json"
-    if file.exists():
-        known: dict[str, list[Draw]] = json.loads(file.read_text())
-        return known
+
+    def make(scratch: Path) -> Path:
+        made = scratch / "seen"
+        made.write_text(json.dumps(_simulated(case, settings)))
+        return made
+
+    return ContentStore(directory).keep(f"{codec}-{link.name}-{seed}-{stamp}-sweep.json", _found, make)
+
+
+def _found(place: Path) -> dict[str, list[Draw]] | None:
+    return json.loads(place.read_text()) if place.exists() else None
+
+
+def _simulated(case: Case, settings: Sequence[cases.Setting]) -> dict[str, list[Draw]]:
     seen: dict[str, list[Draw]] = {}
     for start in range(0, len(settings), FLOWS):
         some = settings[start : start + FLOWS]
@@ -94,8 +104,6 @@ def _draws(case: Case, directory: Path) -> dict[str, list[Draw]]:
             ledger = frames[(setting.flow_name,)].sort("frame")
             draws = [measure.seen(ledger, startup) for startup in cases.STARTUPS_MS]
             seen[setting.flow_name] = draws
-    with replacing(file) as part:
-        part.write_text(json.dumps(seen))
     return seen
 
 
