@@ -5,7 +5,7 @@ Where its columns do not fit side by side, the table goes on below, and the colu
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -75,6 +75,16 @@ class WrappedTable:
                 break
             part.append(column)
         yield part
+
+    @classmethod
+    def of(cls, headings: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[str] = ()) -> WrappedTable:
+        """A table of rows, each of which its first text names; of the columns that are named, texts stand left."""
+        columns = list(zip(*rows, strict=True)) or [()] * len(headings)
+        made = [
+            Column(heading, cells, "left" if heading in left else "right")
+            for heading, cells in zip(headings, columns, strict=True)
+        ]
+        return cls(made[:1], made[1:])
 
 
 def _drawn(columns: Sequence[Column], keys: int) -> Table:

@@ -14,9 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from rich import box
 from rich.console import Group
-from rich.table import Table
 
 from framewire import _native
 from framewire.errors import InputError, MachineError
@@ -26,12 +24,15 @@ from framewire.movie import ffmpeg
 from framewire.movie.option_values import parse_frame_rate
 from framewire.movie.sound import Track, refusal, tracks_of
 from framewire.movie.source import rotation_of, video_of
+from framewire.wrapped_table import WrappedTable
 
 __all__ = ["Probe", "probe"]
 
 NANOS = 1_000_000_000
 
 ROWS_OF_A_TABLE = 10_000
+
+PICTURES = "pictures in display order"
 
 STREAMING_FILE = bytes.fromhex("89 56 54 50 0D 0A 1A 0A")
 """How a streaming file begins (docs/ladder.md): behind it stand bytes that may be taken for any stream."""
@@ -193,12 +194,12 @@ class Probe:
             f"{stated and f', {stated}'}"
         )
 
-    def _types_table(self) -> Table:
-        rows = self.types()
-        table = _table("type", "frames", "mean size", "smallest", "largest", "of all bytes", "relative to the smallest")
-        least = min(row["mean_bytes"] for row in rows) or 1
-        for row in rows:
-            table.add_row(
+    def _types_table(self) -> WrappedTable:
+        types = self.types()
+        heads = ("type", "frames", "mean size", "smallest", "largest", "of all bytes", "relative to the smallest")
+        least = min(row["mean_bytes"] for row in types) or 1
+        rows = [
+            (
                 row["type"],
                 str(row["frames"]),
                 f"{row['mean_bytes']:,.0f} B",
@@ -207,31 +208,35 @@ class Probe:
                 f"{100 * row['share_of_bytes']:.1f} %",
                 f"{row['mean_bytes'] / least:.2f}",
             )
-        return table
+            for row in types
+        ]
+        return WrappedTable.of(heads, rows)
 
-    def _groups_table(self) -> Table:
+    def _groups_table(self) -> WrappedTable:
         """Groups that are alike share a row."""
         alike = Counter((row["types"], row["closed"], row["broken_link"]) for row in self.groups())
         # Only MPEG video has headers of groups, and they need not be there.
         headers = any(closed is not None for _, closed, _ in alike)
-        table = _table("groups", "pictures in display order", *(("closed", "broken link") if headers else ()))
+        heads = ("groups", PICTURES, *(("closed", "broken link") if headers else ()))
+        rows = []
         for (types, closed, broken), count in alike.most_common(20):
             shown = types if len(types) <= 50 else f"{types[:47]}..."
             told = (_word(closed), _word(broken)) if headers else ()
-            table.add_row(str(count), f"{shown} ({len(types)})", *told)
+            rows.append((str(count), f"{shown} ({len(types)})", *told))
         if len(alike) > 20:
-            table.add_row("...", f"{len(alike) - 20} more kinds of group")
-        return table
+            rows.append(("...", f"{len(alike) - 20} more kinds of group", *([""] * (len(heads) - 2))))
+        return WrappedTable.of(heads, rows, left=[PICTURES])
 
-    def frame_tables(self) -> Iterator[Table]:
+    def frame_tables(self) -> Iterator[WrappedTable]:
         """All frames, for a terminal: a table, and of a long movie one for each 10,000 frames."""
         names = ("frame", "display", "type", "gop", "temporal_reference", "offset", "size", "structure", "references")
         rows = zip(*(self.frames[name] for name in names), strict=True)
         for _ in range(0, len(self.frames["size"]), ROWS_OF_A_TABLE):
-            table = _table("frame", "display", "type", "group", "time ref", "offset", "size", "structure", "refers to")
-            for *facts, references in itertools.islice(rows, ROWS_OF_A_TABLE):
-                table.add_row(*map(str, facts), " ".join(map(str, references)))
-            yield table
+            heads = ("frame", "display", "type", "group", "time ref", "offset", "size", "structure", "refers to")
+            some = itertools.islice(rows, ROWS_OF_A_TABLE)
+            yield WrappedTable.of(
+                heads, [(*map(str, facts), " ".join(map(str, references))) for *facts, references in some]
+            )
 
 
 def probe(path: str | os.PathLike[str], frame_rate: str | None = None) -> Probe:
@@ -345,13 +350,6 @@ class _Group:
 
 def _rounded(rate: float | None) -> int | None:
     return None if rate is None else round(rate)
-
-
-def _table(*headings: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    for heading in headings:
-        table.add_column(heading, justify="left" if heading.startswith("pictures") else "right")
-    return table
 
 
 def _word(flag: bool | None) -> str:

@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich import box
-from rich.markup import escape
-from rich.table import Table
+from rich.console import Group
 
 from framewire import progress as progress_module
 from framewire.commands import AsJson, clear_errors, one_of, print_json, stderr, stdout
 from framewire.errors import InputError
 from framewire.movie.option_values import parse_bitrate, parse_frame_rate, parse_size
+from framewire.wrapped_table import WrappedTable
 
 __all__ = ["ladder"]
 
@@ -193,7 +192,7 @@ def _show(description: dict[str, Any], path: Path, as_json: bool) -> None:
     console.print(str(path), markup=False, highlight=False, soft_wrap=True)
 
 
-def _levels_table(description: dict[str, Any]) -> Table:
+def _levels_table(description: dict[str, Any]) -> Group:
     """One row per level; what a streaming file does not know of them is left out."""
     plan = description.get("plan")
     rows: list[dict[str, str]] = []
@@ -201,7 +200,7 @@ def _levels_table(description: dict[str, Any]) -> Table:
         row = {"level": str(number)}
         for heading, key in (("quality", "quality"), ("of", "source")):
             if key in level:
-                row[heading] = escape(str(level[key]))
+                row[heading] = str(level[key])
         row["mean (kbit/s)"] = f"{level['mean_bps'] / 1e3:.1f}"
         if plan is not None:
             own = plan["levels"][number]
@@ -211,9 +210,5 @@ def _levels_table(description: dict[str, Any]) -> Table:
             rates = [rate for _, rate in level["steps"]]
             row["plan's peak (kbit/s)"], row["rates"] = f"{max(rates) / 1e3:.1f}", str(len([r for r in rates if r]))
         rows.append(row)
-    table = Table(box=box.SIMPLE, title=f"{description['frames']} frames, {description['codec']}", title_justify="left")
-    for heading in rows[0]:
-        table.add_column(heading, justify="left" if heading in ("quality", "of") else "right", overflow="fold")
-    for row in rows:
-        table.add_row(*row.values())
-    return table
+    table = WrappedTable.of(list(rows[0]), [list(row.values()) for row in rows], left=["quality", "of"])
+    return Group(f"{description['frames']} frames, {description['codec']}", table)
