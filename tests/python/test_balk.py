@@ -18,7 +18,8 @@ from framewire.errors import InputError
 from framewire.movie.ladder.quality import FROZEN, Quality
 from framewire.report import file
 from framewire.scenario import load
-from framewire.studies.balk import cells, climbing, measure, plan, plans, side_by_side, traces
+from framewire.studies import traces
+from framewire.studies.balk import cells, climbing, measure, plan, plans, side_by_side
 from framewire.studies.balk.clips import FRAME_RATE, QUANTISERS, SEGMENTS, Clip
 from framewire.studies.balk.clips import made_up as clip
 from framewire.studies.balk.comparison import compare

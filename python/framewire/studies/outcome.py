@@ -95,7 +95,8 @@ class Outcome:
         parts: list[Part] = [self.claims] if self.summary is None else list(self.summary)
         if tables:
             others = (part for section in self._other_sections() for part in section.parts)
-            parts += [*self._below_the_headline(), *others] if self.in_full is None else self.in_full
+            full = [*self._below_the_headline(), *others] if self.in_full is None else self.in_full
+            parts += [part for part in full if part not in parts]
         for shown in filter(None, map(terminal_of_part, parts)):
             console.print()
             console.print(shown)

@@ -12,6 +12,7 @@ __all__ = ["NAMES", "studies"]
 NAMES = (
     "ouwens",
     "balk",
+    "hybrid",
 )
 
 

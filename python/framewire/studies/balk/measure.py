@@ -19,10 +19,10 @@ from framewire.playout import Display
 from framewire.studies.balk.cells import PAYLOAD, documents
 from framewire.studies.balk.clips import CLIPS, FRAME_RATE, GROUP, QUANTISERS, Clip, made_up
 from framewire.studies.balk.plan import Setting, changes, settings
-from framewire.studies.balk.traces import Recording
 from framewire.studies.balk.variants import Variant
 from framewire.studies.measured import CarriedOut, Cost, Measurement, campaigns, peak_memory
 from framewire.studies.study import Progress
+from framewire.studies.traces import Recording
 
 __all__ = ["Measured", "Ruler", "Run", "UnpairedError", "carry_out"]
 

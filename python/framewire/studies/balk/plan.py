@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal
 
-from framewire.studies.balk.traces import QUEUE_PACKETS as TRACE_QUEUE_PACKETS
-from framewire.studies.balk.traces import REPEATS as TRACE_REPEATS
-from framewire.studies.balk.traces import ROUND_TRIP_MS as TRACE_ROUND_TRIP_MS
 from framewire.studies.balk.variants import KEYS_OF_VTP, READINGS, VARIANTS, Variant
+from framewire.studies.traces import QUEUE_PACKETS as TRACE_QUEUE_PACKETS
+from framewire.studies.traces import REPEATS as TRACE_REPEATS
+from framewire.studies.traces import ROUND_TRIP_MS as TRACE_ROUND_TRIP_MS
 
 __all__ = [
     "ALPHAS",

@@ -54,8 +54,8 @@ def check(_options: BalkOptions, out: Path) -> None:
 
 def run(options: BalkOptions, out: Path, progress: Progress) -> Outcome:
     """Carries the experiments out, and compares."""
+    from framewire.studies import traces as recorded
     from framewire.studies.balk import clips, measure
-    from framewire.studies.balk import traces as recorded
     from framewire.studies.balk.comparison import compare
     from framewire.studies.balk.directory import CAMPAIGNS
     from framewire.studies.balk.outcome import outcome

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +22,8 @@ ROUND_TRIP_MS = 40.0
 REPEATS = 5
 """Seeds of each: a recording has one course."""
 
-_NAME = re.compile(r"(.+\.(?:up|down))(?:\.gz)?")
+UPS_AND_DOWNS = ("up", "down")
+"""How names of recordings end: Mahimahi's own, of each way."""
 
 
 @dataclass(frozen=True)
@@ -35,19 +36,21 @@ class Recording:
     """What it carries in the mean."""
 
 
-def load(directory: Path | None, unpacked: Path) -> Mapping[str, Recording]:
-    """All recordings named ``*.up`` and ``*.down``, by name; none without a directory. What is packed is unpacked into
+def load(directory: Path | None, unpacked: Path, endings: Sequence[str] = UPS_AND_DOWNS) -> Mapping[str, Recording]:
+    """All recordings whose names end so, by name; none without a directory. What is packed is unpacked into
     ``unpacked``.
 
     Raises InputError for a directory that has none, or one that cannot be read as such.
     """
     if directory is None:
         return {}
+    kinds = ", ".join(f"*.{ending}" for ending in endings)
+    name = re.compile(rf"(.+\.(?:{'|'.join(endings)}))(?:\.gz)?")
     if not directory.is_dir():
-        raise InputError(f"--traces: {directory}: no such directory; one with recorded links (*.up, *.down) is needed")
-    named = [(match[1], path) for path in sorted(directory.iterdir()) if (match := _NAME.fullmatch(path.name))]
+        raise InputError(f"--traces: {directory}: no such directory; one with recorded links ({kinds}) is needed")
+    named = [(match[1], path) for path in sorted(directory.iterdir()) if (match := name.fullmatch(path.name))]
     if not named:
-        raise InputError(f"--traces: {directory}: no recorded link (*.up, *.down, or these with .gz) is in it")
+        raise InputError(f"--traces: {directory}: no recorded link ({kinds}, or these with .gz) is in it")
     return {name: _read(path, unpacked / name) for name, path in named}
 
 
