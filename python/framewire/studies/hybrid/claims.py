@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from framewire.studies.hybrid.measure import Measured, Run
+from framewire.studies.hybrid.movies import MILD, STRONG
 from framewire.studies.hybrid.paths import Path
 from framewire.studies.verdicts import Bounds, Claim, Finding, Number, Verdict
 
@@ -35,8 +36,9 @@ def _named(*names: str) -> Callable[[Path], bool]:
 
 
 def _is_of_few(path: Path) -> bool:
-    """One to three reno or CUBIC flows, where the movie asks for twice the share."""
-    return path.congestion in ("reno", "cubic") and " packets" in path.name and 0 < path.rivals <= 3
+    """One to three reno or CUBIC flows, where the movie asks for the share or more."""
+    asks_for_more = path.movie not in (MILD, STRONG) or path.name == "1 s of queue, 1 Mbit/s, 1 cubic"
+    return asks_for_more and path.congestion in ("reno", "cubic") and path.rivals <= 3
 
 
 def _shown_percent(run: Run) -> float:
@@ -138,6 +140,15 @@ ASKED = (
         value=_shown_percent,
         bounds=Bounds(60.0, 95.0),
         unit="% shown",
+    ),
+    Asked(
+        source=LOSES,
+        says="Next to a CUBIC flow behind 200 packets on 1.5 Mbit/s it is below its share.",
+        of=_named("200 packets, 1.5 Mbit/s, 30 ms, 1 cubic"),
+        value=lambda run: run.share,
+        bounds=Bounds(0.3, 0.65),
+        unit="of the share",
+        digits=2,
     ),
     Asked(
         source=LOSES,
