@@ -12,9 +12,9 @@ from typing import Any
 import polars as pl
 from comparison import ALGORITHMS, PRECISION, Cell, percent, quantile
 
-from framewire.studies.table import of_findings
+from framewire.studies.parts import Part, Points, Section
+from framewire.studies.table import Table, of_findings, of_texts
 from framewire.studies.verdicts import Finding, Verdict, counted
-from framewire.studies.writers import markdown, markdown_table
 
 WORST = 15
 CONDITIONS = """\
@@ -49,50 +49,50 @@ def read_reasons(path: Path) -> list[Reason]:
     return [Reason(entry.get("match", {}), tuple(entry["quantities"]), entry["text"]) for entry in entries]
 
 
-def summary(criteria: Sequence[Finding]) -> str:
+def summary(criteria: Sequence[Finding]) -> Section:
     """The criteria, and what came of each."""
     table = of_findings(criteria, heads=("what", "bound", "found"))
     held = counted(one.verdict for one in criteria)[Verdict.HOLDS]
-    return (
-        f"## Criteria against this kernel\n\n{held} of {len(criteria)} hold. Errors are those of cell means, two-sided."
-        f"\n\n{markdown(table)}"
-    )
+    said = f"{held} of {len(criteria)} hold. Errors are those of cell means, two-sided."
+    return Section("Criteria against this kernel", [said, table])
 
 
-def write(cells: Sequence[Cell], kernel: pl.DataFrame, reasons: Path, dataset: Path, pictures: str) -> str:
+def write(cells: Sequence[Cell], kernel: pl.DataFrame, reasons: Path, dataset: Path, pictures: str) -> Section:
     """The section."""
     version, seconds = kernel["kernel"][0], kernel["seconds"][0]
-    return "\n".join(
+    return Section(
+        f"Against Linux {version}",
         [
-            f"## Against Linux {version}\n",
-            _conditions(cells, kernel, dataset, seconds),
+            *_conditions(cells, kernel, dataset, seconds),
             _distributions(cells),
-            f"Each cell's means side by side are in `{pictures}/cells.csv`.\n",
-            f"![Congestion windows of twelve cells]({pictures}/windows.svg)\n",
+            f"Each cell's means side by side are in `{pictures}/cells.csv`.",
+            f"![Congestion windows of twelve cells]({pictures}/windows.svg)",
             _worst(cells),
-            _reasons(cells, read_reasons(reasons)),
-        ]
+            *_reasons(cells, read_reasons(reasons)),
+        ],
     )
 
 
-def _conditions(cells: Sequence[Cell], kernel: pl.DataFrame, dataset: Path, seconds: int) -> str:
+def _conditions(cells: Sequence[Cell], kernel: pl.DataFrame, dataset: Path, seconds: int) -> list[Part]:
     lossy = [cell for cell in cells if cell.lossy]
     precise = [cell for cell in cells if cell.precision is not None and cell.precision <= PRECISION]
     paired = [cell.paired for cell in lossy if cell.paired is not None]
     per_cell = sorted(cell.repeats for cell in cells)
-    what = (
+    what: list[Part] = [
         f"`benches/validation/{dataset.name}`: {len(kernel)} undisturbed runs of {seconds} s in {len(cells)} cells, "
-        f"{per_cell[0]} to {per_cell[-1]} per cell. {CONDITIONS}\n\n{_excluded(dataset, len(kernel))}\n"
-    )
+        f"{per_cell[0]} to {per_cell[-1]} per cell. {CONDITIONS}",
+        _excluded(dataset, len(kernel)),
+    ]
     if not paired:
         return what
     widest = max(cell.precision or 0.0 for cell in cells)
-    return (
-        f"{what}\nIn {len(precise)} of {len(cells)} cells the 95 % confidence interval of the kernel's mean goodput is "
+    return [
+        *what,
+        f"In {len(precise)} of {len(cells)} cells the 95 % confidence interval of the kernel's mean goodput is "
         f"within {percent(PRECISION)}; the widest is {percent(widest)}. What counts is the difference at the same "
         f"draws, which varies less: over the lossy cells half its interval is {percent(median(paired))} (median), "
-        f"{percent(max(paired))} (worst).\n"
-    )
+        f"{percent(max(paired))} (worst).",
+    ]
 
 
 def _excluded(dataset: Path, kept: int) -> str:
@@ -108,7 +108,7 @@ QUANTITIES: tuple[Quantity, ...] = (
 )
 
 
-def _distributions(cells: Sequence[Cell]) -> str:
+def _distributions(cells: Sequence[Cell]) -> Table:
     rows = []
     for algorithm in ALGORITHMS:
         for lossy in (False, True):
@@ -132,13 +132,13 @@ def _distributions(cells: Sequence[Cell]) -> str:
                             )
                         )
     head = ("algorithm", "network", "load", "quantity", "cells", "median", "median size", "p90", "worst")
-    return (
-        "### Distribution of errors\n\nSimulated over measured, less one, of cell means. Retransmissions only where "
-        f"there are ten or more per run.\n\n{markdown_table(head, rows, 'left')}"
+    above = (
+        "Simulated over measured, less one, of cell means. Retransmissions only where there are ten or more per run."
     )
+    return of_texts(head, rows, title="Distribution of errors", above=above, align="left")
 
 
-def _worst(cells: Sequence[Cell]) -> str:
+def _worst(cells: Sequence[Cell]) -> Table:
     ordered = sorted(cells, key=lambda cell: -abs(cell.goodput_error))[:WORST]
     rows = [
         (
@@ -155,13 +155,11 @@ def _worst(cells: Sequence[Cell]) -> str:
         for cell in ordered
     ]
     head = ("cell", "runs", "kernel, Mbit/s", "simulated", "error", "±", "RTT", "retransmissions", "timeouts")
-    return (
-        "### The cells that are furthest off in goodput\n\n± is half the 95 % confidence interval of the difference; "
-        f"pairs are kernel, simulated, mean per run.\n\n{markdown_table(head, rows, 'left')}"
-    )
+    above = "± is half the 95 % confidence interval of the difference; pairs are kernel, simulated, mean per run."
+    return of_texts(head, rows, title="The cells that are furthest off in goodput", above=above, align="left")
 
 
-def _reasons(cells: Sequence[Cell], reasons: Sequence[Reason]) -> str:
+def _reasons(cells: Sequence[Cell], reasons: Sequence[Reason]) -> list[Part]:
     groups: dict[str, list[str]] = {}
     unexplained = []
     for cell in cells:
@@ -173,13 +171,13 @@ def _reasons(cells: Sequence[Cell], reasons: Sequence[Reason]) -> str:
             else:
                 groups.setdefault(reason.text, []).append(entry)
     if not groups and not unexplained:
-        return "### Where it is off\n\nNo cell misses a bound.\n"
-    parts = ["### Where it is off, by how much, and why\n", "Every cell that misses a bound of its own.\n"]
+        return ["### Where it is off", "No cell misses a bound."]
+    parts: list[Part] = ["### Where it is off, by how much, and why", "Every cell that misses a bound of its own."]
     for text, entries in groups.items():
-        parts.append(f"{text}\n\n" + "\n".join(f"- {entry}" for entry in entries) + "\n")
+        parts += [text, Points(entries)]
     if unexplained:
-        parts.append("Without a known reason:\n\n" + "\n".join(f"- {entry}" for entry in unexplained) + "\n")
-    return "\n".join(parts)
+        parts += ["Without a known reason:", Points(unexplained)]
+    return parts
 
 
 def apart(cell: Cell, quantity: str) -> str:

@@ -8,9 +8,10 @@ from statistics import median
 from comparison import Cell, percent, quantile
 from ns3_reference import Case, worst
 
-from framewire.studies.writers import markdown_table
+from framewire.studies.parts import Part, Section
+from framewire.studies.table import of_texts
 
-HEAD = "## Against ns-3\n"
+HEAD = "Against ns-3"
 TEXT = """\
 Mean goodput of ns-3 3.44 (its LinuxReno and Cubic, three seeds per case) and of the simulated world (eight seeds, draws
 of its own) over a drop-tail queue of 100 packets. ns-3 differs from Linux where the simulated world follows Linux: it
@@ -20,13 +21,13 @@ packets.
 """
 
 
-def absent() -> str:
+def absent() -> Section:
     """Where no results were given."""
     why = "no directory of ns-3 results was given (`page.py --ns3 DIR`; ns-3 is never needed otherwise)"
-    return f"{HEAD}\nLeft out: {why}.\n"
+    return Section(HEAD, [f"Left out: {why}."])
 
 
-def write(cases: Sequence[Case], kernel: Sequence[Cell]) -> str:
+def write(cases: Sequence[Case], kernel: Sequence[Cell]) -> Section:
     """The section; `kernel` is what this kernel did in the nearest of its own cells."""
     rows = []
     for algorithm in ("reno", "cubic"):
@@ -60,17 +61,12 @@ def write(cases: Sequence[Case], kernel: Sequence[Cell]) -> str:
         )
         for case in worst(cases, 10)
     ]
-    return "\n".join(
-        [
-            HEAD,
-            TEXT,
-            markdown_table(head, rows, "left"),
-            "Furthest apart, of those whose 95 % intervals do not touch:\n" if far else "All intervals touch.\n",
-            markdown_table(("case", "ns-3, Mbit/s", "simulated", "difference", "this kernel"), far, "left")
-            if far
-            else "",
-        ]
-    )
+    parts: list[Part] = [TEXT, of_texts(head, rows, align="left")]
+    if not far:
+        return Section(HEAD, [*parts, "All intervals touch."])
+    heads = ("case", "ns-3, Mbit/s", "simulated", "difference", "this kernel")
+    apart = "Furthest apart, of those whose 95 % intervals do not touch:"
+    return Section(HEAD, [*parts, apart, of_texts(heads, far, align="left")])
 
 
 def _nearest(case: Case, kernel: Sequence[Cell]) -> str:

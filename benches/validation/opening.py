@@ -9,6 +9,7 @@ from typing import Any
 
 from comparison import ALGORITHMS, Cell, percent
 
+from framewire.studies.parts import Part, Points
 from framewire.studies.verdicts import Finding, Verdict
 
 
@@ -18,7 +19,7 @@ def write(
     speed: dict[str, Any] | None,
     reproduced: dict[str, Any] | None,
     pictures: str,
-) -> str:
+) -> list[Part]:
     """The summary; what was not measured is not in it."""
     points = [_criteria(criteria), _goodput(cells)]
     if speed is not None:
@@ -26,9 +27,11 @@ def write(
     if reproduced is not None:
         points.append(f"Beside the 802.11b thesis: {reproduced['headline'].split('. ')[0].rstrip('.')}.")
     points.append("Where a number is off, the page says by how much and why.")
-    lines = [fill(point, 118, initial_indent="- ", subsequent_indent="  ") for point in points]
-    picture = f"![Goodput of all cells, simulated over measured]({pictures}/goodput.svg)\n"
-    return "\n".join(["**In short.** The simulated world beside what it stands for:\n", *lines, "", picture])
+    return [
+        "**In short.** The simulated world beside what it stands for:",
+        Points([fill(point, 116).replace("\n", "\n  ") for point in points]),
+        f"![Goodput of all cells, simulated over measured]({pictures}/goodput.svg)",
+    ]
 
 
 def _criteria(criteria: Sequence[Finding]) -> str:

@@ -32,16 +32,15 @@ import speed_section
 import thesis_section
 import worlds_section
 
+from framewire.studies.outcome import Outcome
+from framewire.studies.parts import Section
 from framewire.studies.verdicts import Verdict
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
 WORK = ROOT / "target" / "validation"
 
-TITLE = "# Validation\n"
 INTRODUCTION = """\
-## What is compared
-
 How far the simulated world is from this kernel's TCP, from ns-3 and from published measurements; where it is off, by
 how much, and why. `make validate` computes this page again; nothing in it is written by hand except the reasons, which
 are kept in `benches/validation/reasons.toml`.
@@ -75,14 +74,17 @@ def main() -> int:
 
     speed = json.loads(options.speed.read_text()) if options.speed.exists() else None
     reproduced = None if options.no_thesis else _reproduced(options.thesis)
-    sections = [TITLE, opening.write(criteria, cells, speed, reproduced, pictures.name)]
-    sections += [INTRODUCTION, kernel_section.summary(criteria)]
-    sections.append(kernel_section.write(cells, kernel, HERE / "reasons.toml", options.kernel, pictures.name))
-    sections.append(worlds_section.write())
-    sections.append(_ns3(options.ns3, cells))
-    sections.append(speed_section.write(speed))
-    sections.append(thesis_section.write(reproduced))
-    options.out.write_text("\n".join(sections))
+    sections = [
+        Section("What is compared", [INTRODUCTION]),
+        kernel_section.summary(criteria),
+        kernel_section.write(cells, kernel, HERE / "reasons.toml", options.kernel, pictures.name),
+        worlds_section.write(),
+        _ns3(options.ns3, cells),
+        speed_section.write(speed),
+        thesis_section.write(reproduced),
+    ]
+    overview = opening.write(criteria, cells, speed, reproduced, pictures.name)
+    options.out.write_text(Outcome(title="Validation", overview=overview, sections=sections).markdown())
     missed = [criterion for criterion in criteria if criterion.verdict != Verdict.HOLDS]
     print(f"{options.out}: {len(criteria) - len(missed)} of {len(criteria)} criteria hold")
     for criterion in missed:
@@ -104,7 +106,7 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _ns3(directory: Path | None, kernel: Sequence[comparison.Cell]) -> str:
+def _ns3(directory: Path | None, kernel: Sequence[comparison.Cell]) -> Section:
     if directory is None or not (directory / "tcp_grid.csv").exists():
         return ns3_section.absent()
     runs = ns3_reference.read(directory)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from framewire.studies.writers import markdown_table
+from framewire.studies.parts import Section
+from framewire.studies.table import of_texts
 
-HEAD = "## Speed against ns-3\n"
+HEAD = "Speed against ns-3"
 TEXT = """\
 Simulated seconds per CPU second, single thread, {repeats} runs of each in turn on one machine: medians, and the ratios
 of neighbouring runs. ns-3 was built optimised, without asserts and logs; its programs are in `benches/validation/ns3`.
@@ -17,10 +18,10 @@ Mbit/s in the same two seconds, the simulation 334).
 """
 
 
-def write(measured: dict[str, Any] | None) -> str:
+def write(measured: dict[str, Any] | None) -> Section:
     """The section, from what `speed.py` wrote."""
     if measured is None:
-        return f"{HEAD}\nLeft out: `speed.py` was not run (it needs an ns-3 that was built optimised).\n"
+        return Section(HEAD, ["Left out: `speed.py` was not run (it needs an ns-3 that was built optimised)."])
     rows = [
         (
             row["name"],
@@ -34,5 +35,4 @@ def write(measured: dict[str, Any] | None) -> str:
         for row in measured["rows"]
     ]
     head = ("scenario", "ns-3", "simulated world", "ratio", "spread", "ratio per bit", "goodput, Mbit/s: ns-3, ours")
-    text = TEXT.format(**measured)
-    return f"{HEAD}\n{text}\n{markdown_table(head, rows, 'left')}"
+    return Section(HEAD, [TEXT.format(**measured), of_texts(head, rows, align="left")])

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from framewire.studies.parts import Part, Section
+from framewire.studies.table import of_texts
 from framewire.studies.verdicts import Verdict
-from framewire.studies.writers import markdown_table
 
-HEAD = "## Against the 802.11b thesis\n"
+HEAD = "Against the 802.11b thesis"
 COUNTED = (Verdict.HOLDS, Verdict.FAILS, Verdict.EXCEPTED)
 
 
-def write(reproduced: dict[str, Any] | None) -> str:
+def write(reproduced: dict[str, Any] | None) -> Section:
     """The section, from the output of `framewire reproduce ouwens --json`."""
     if reproduced is None:
-        return f"{HEAD}\nLeft out: no reproduction was given (`page.py --thesis FILE.json`).\n"
+        return Section(HEAD, ["Left out: no reproduction was given (`page.py --thesis FILE.json`)."])
     bounds = [(one["rule"], *map(str, _counts(one))) for one in reproduced["bounds"]]
     missed = [
         (
@@ -26,16 +27,15 @@ def write(reproduced: dict[str, Any] | None) -> str:
         for one in reproduced["numbers"]
         if Verdict.read(one["verdict"]) == Verdict.FAILS
     ]
-    parts = [
-        HEAD,
+    parts: list[Part] = [
         "`framewire reproduce ouwens` repeats the measurement campaign and prints each table of chapter 3 beside ours; "
-        f"here is the outcome. {reproduced['headline']}\n",
-        markdown_table(("bound", *map(str, COUNTED)), bounds, "left"),
+        f"here is the outcome. {reproduced['headline']}",
+        of_texts(("bound", *map(str, COUNTED)), bounds, align="left"),
     ]
     if missed:
-        parts += ["Numbers whose bound does not hold:\n"]
-        parts += [markdown_table(("table", "row", "column", "thesis", "here", "why"), missed, "left")]
-    return "\n".join(parts)
+        heads = ("table", "row", "column", "thesis", "here", "why")
+        parts += ["Numbers whose bound does not hold:", of_texts(heads, missed, align="left")]
+    return Section(HEAD, parts)
 
 
 def _counts(bound: dict[str, Any]) -> list[int]:

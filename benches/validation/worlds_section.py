@@ -9,9 +9,10 @@ from pathlib import Path
 import polars as pl
 import worlds
 
-from framewire.studies.writers import markdown_table
+from framewire.studies.parts import Section
+from framewire.studies.table import of_texts
 
-HEAD = "## The same scenario in both worlds\n"
+HEAD = "The same scenario in both worlds"
 TEXT = """\
 `scenarios/demo.toml`: a minute at 6 Mbit/s over 802.11b with a microwave oven, by seven transports, in the emulated
 world (real sockets, `benches/validation/{name}`, collected by `worlds.py`) and in the simulated one, with the same
@@ -42,10 +43,10 @@ COLUMNS: tuple[Column, ...] = (
 )
 
 
-def write() -> str:
+def write() -> Section:
     """The section; computes the simulated side."""
     if not worlds.DATASET.exists():
-        return f"{HEAD}\nLeft out: the emulated side was not collected (`benches/validation/worlds.py`).\n"
+        return Section(HEAD, ["Left out: the emulated side was not collected (`benches/validation/worlds.py`)."])
     emulated = pl.read_csv(worlds.DATASET)
     seeds = emulated["seed"].unique(maintain_order=True).to_list()
     with tempfile.TemporaryDirectory() as directory:
@@ -54,7 +55,7 @@ def write() -> str:
     flows = emulated["flow"].unique(maintain_order=True).to_list()
     rows = [[flow, *(_pair(emulated, simulated, flow, of, digits) for _, of, digits in COLUMNS)] for flow in flows]
     text = TEXT.format(name=worlds.DATASET.name, repeats=len(seeds))
-    return f"{HEAD}\n{text}\n{markdown_table(['transport', *(name for name, _, _ in COLUMNS)], rows, 'left')}"
+    return Section(HEAD, [text, of_texts(["transport", *(name for name, _, _ in COLUMNS)], rows, align="left")])
 
 
 def _pair(

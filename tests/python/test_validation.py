@@ -12,6 +12,7 @@ from types import ModuleType
 import polars as pl
 import pytest
 
+from framewire.studies.outcome import Outcome
 from framewire.studies.verdicts import Verdict
 
 VALIDATION = Path(__file__).parents[2] / "benches" / "validation"
@@ -92,7 +93,7 @@ def test_a_cell_off_its_bound_is_named_with_its_reason(
     reasons = tmp_path / "reasons.toml"
     reasons.write_text('[[reason]]\nmatch = { algorithm = "reno" }\nquantities = ["rtt"]\ntext = "Because."\n')
     cells = comparison.compare(kernel, scaled(kernel, "srtt_ms", 1.5))
-    text = section.write(cells, kernel, reasons, DATASET, "pictures")
+    text = Outcome(sections=[section.write(cells, kernel, reasons, DATASET, "pictures")]).markdown()
     known, unknown = text.split("Without a known reason:")
     assert known.count("- reno, 5 Mbit/s") == 36
     assert "Because." in known
@@ -111,7 +112,8 @@ def test_pictures_are_well_formed() -> None:
 def test_the_page_begins_with_what_it_comes_to(comparison: ModuleType, kernel: pl.DataFrame) -> None:
     opening = importlib.import_module("opening")
     cells = comparison.compare(kernel, scaled(kernel, "retransmissions", 1.5))
-    text = opening.write(comparison.judge(cells), cells, None, {"headline": "3 of 4 are met. More."}, "pictures")
+    parts = opening.write(comparison.judge(cells), cells, None, {"headline": "3 of 4 are met. More."}, "pictures")
+    text = Outcome(title="Validation", overview=parts).markdown()
     words = " ".join(text.split())
     assert "24 of 30 criteria" in words and "; reno, lossy: retransmissions" in words
     assert f"{len(cells)} cells" in words and "bbr 0.0 %, 0.0 %" in words

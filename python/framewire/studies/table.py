@@ -149,6 +149,7 @@ def of_texts(
     rows: Sequence[Sequence[str | Cell]],
     *,
     title: str = "",
+    above: str = "",
     note: str = "",
     labels: int = 1,
     align: Align = "right",
@@ -168,7 +169,7 @@ def of_texts(
         for row in rows
     ]
     heads = tuple(one if isinstance(one, str) else one.name for one in names[:labels])
-    return Table(title, heads, tuple(columns), tuple(made), note, key)
+    return Table(title, heads, tuple(columns), tuple(made), note, key, above=above)
 
 
 def of_findings(
