@@ -3,7 +3,7 @@
 use super::CLOCK_RATE;
 
 /// Length of the header.
-const LENGTH: usize = 4;
+pub(super) const LENGTH: usize = 4;
 
 /// kbit/s of MPEG-1 by layer, I first, from index 1 on.
 const RATES: [[u32; 14]; 3] = [

@@ -25,7 +25,8 @@ pub static FORMAT: PayloadFormat = PayloadFormat {
     document: "RFC 2250",
     media: Media::Audio,
     payload_type: PAYLOAD_TYPE,
-    smallest_payload: HEADER + 1,
+    // The first part of a frame says how long the frame is.
+    smallest_payload: HEADER + header::LENGTH,
     refuses: |_| None,
     packer: |_, largest_payload| Box::new(MpegAudioPacker::new(largest_payload)),
     reading: Reading::Units(|_| Ok(Box::new(MpegAudioReader))),

@@ -105,6 +105,8 @@ fn what_is_no_payload_is_refused() {
     let cut = [&[0; 4][..], &frame(1), &frame(2)[..100]].concat();
     assert!(refused(&cut).contains("a frame of 576 bytes of which 100"));
     assert!(packetizer(1_000).packetize(&frame(1)[..100], 0).is_err());
+    let too_small = Packetizer::new(&FORMAT, PacketRule::Full, DataSize::from_bytes(HEADERS + 7), ORIGIN);
+    assert!(too_small.is_err(), "the header of a frame would be cut");
 }
 
 #[test]
@@ -118,7 +120,7 @@ fn the_static_payload_type_needs_no_parameters() {
 
 proptest! {
     #[test]
-    fn frames_come_out_as_they_went_in_whatever_the_room(count in 1u8..12, room in 5u64..1_400) {
+    fn frames_come_out_as_they_went_in_whatever_the_room(count in 1u8..12, room in 8u64..1_400) {
         let frames: Vec<u8> = (0..count).flat_map(frame).collect();
         let packets = packetizer(room).packetize(&frames, 0).unwrap();
         prop_assert!(packets.iter().all(|packet| packet.bytes.len() as u64 <= 12 + room));
