@@ -74,8 +74,8 @@ def test_a_container_is_only_looked_at(tmp_path: Path, monkeypatch: pytest.Monke
 
 SENTENCE = 'packets = "thesis": it is the sizes that the thesis\' encoder made of the slices of MPEG-2 (RFC 2250)'
 RTP = (
-    "{0} sends RTP, which here carries MPEG video (RFC 2250), MPEG-4 part 2 (RFC 6416), H.264 (RFC 6184) and H.265 (RFC "
-    "7798); the movie is {1}"
+    "{0} sends RTP, which here carries MPEG video (RFC 2250), MPEG-4 part 2 (RFC 6416), H.264 (RFC 6184), H.265 (RFC "
+    "7798) and AV1 (AOMedia's RTP Payload Format For AV1); the movie is {1}"
 )
 THESIS = 'packets = "thesis"\n'
 OVER_DATAGRAMS = ("udp", "udp-blocking", "udp-whole", "udp+ifd", "udp+dependency")

@@ -1,15 +1,23 @@
-//! Hostile datagrams to receivers of MPEG-2 and of MPEG-4 part 2: raw bytes, and well-formed RTP with hostile sequence numbers, time stamps and payloads.
+//! Hostile datagrams to receivers of MPEG-2, MPEG-4 part 2 and AV1: raw bytes, and well-formed RTP with hostile sequence numbers, time stamps and payloads.
 //! Memory stays within the limits, and a complete frame starts with a header.
 
 use framewire_units::{DataSize, Timestamp};
-use framewire_wire::rtp_payload::{Depacketizer, Limits, PayloadFormat, ReceivedFrame, mpeg_video, mpeg4_video};
+use framewire_wire::rtp_payload::{Depacketizer, Limits, PayloadFormat, PacketRule, Packetizer, ReceivedFrame, StreamOrigin, av1, mpeg_video, mpeg4_video};
 
 const LARGEST_FRAME: usize = 2_000;
 const WINDOW: u16 = 8;
 
 pub(crate) fn run(data: &[u8]) {
     receive(&mpeg_video::FORMAT, data, |frame| assert!(!frame.complete || frame.bytes.starts_with(&[0, 0])));
+    receive(&av1::FORMAT, data, |frame| assert!(!frame.complete || repacked(&frame.bytes)));
     receive(&mpeg4_video::FORMAT, data, |frame| assert!(!frame.complete || frame.bytes.starts_with(&[0, 0, 1])));
+}
+
+/// A temporal unit of AV1 that came is one that can be sent, but for one of nothing that is sent.
+fn repacked(unit: &[u8]) -> bool {
+    let (mtu, origin) = (DataSize::from_bytes(100), StreamOrigin { ssrc: 1, initial_sequence: 0 });
+    let mut packetizer = Packetizer::new(&av1::FORMAT, PacketRule::Full, mtu, origin).unwrap();
+    unit.starts_with(&[0x12, 0]) && (unit.len() == 2 || packetizer.packetize(unit, 0).is_ok())
 }
 
 /// What a receiver here may hold.

@@ -220,6 +220,9 @@ fn a_transport_that_carries_none_is_refused_by_name() {
     for transport in ["tcp", "tcp+dependency"] {
         let scenario = scenario(&format!("[[flow]]\ntransport = \"{transport}\""));
         let refused = Simulation::run(&scenario, &content, &Options::default()).map(drop).unwrap_err().to_string();
-        assert!(refused.contains(&format!("{transport} carries no sound: RTP, transport streams and files do")), "{refused}");
+        assert!(
+            refused.contains(&format!("{transport} carries no sound: RTP, transport streams and files do")),
+            "{refused}"
+        );
     }
 }

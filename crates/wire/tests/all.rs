@@ -1,5 +1,6 @@
 //! All tests of this crate's public side in one program, which is linked once. A new file is named here.
 
+mod av1_interop;
 mod dissector;
 mod http_peers;
 mod interop;

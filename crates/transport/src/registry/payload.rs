@@ -3,13 +3,14 @@
 use framewire_media::access_unit::Codec;
 use framewire_media::audio::{AudioCodec, AudioFormat};
 use framewire_wire::mpeg_ts::StreamType;
-use framewire_wire::rtp_payload::{PayloadFormat, aac, h264, h265, mpeg_audio, mpeg_video, mpeg4_video};
+use framewire_wire::rtp_payload::{PayloadFormat, aac, av1, h264, h265, mpeg_audio, mpeg_video, mpeg4_video};
 
-static CARRIED: [(Codec, &PayloadFormat); 4] = [
+static CARRIED: [(Codec, &PayloadFormat); 5] = [
     (Codec::MpegVideo, &mpeg_video::FORMAT),
     (Codec::Mpeg4Part2, &mpeg4_video::FORMAT),
     (Codec::H264, &h264::FORMAT),
     (Codec::H265, &h265::FORMAT),
+    (Codec::Av1, &av1::FORMAT),
 ];
 
 /// How RTP carries frames of a codec; `None` where it does not here.

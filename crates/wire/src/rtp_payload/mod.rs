@@ -8,6 +8,7 @@
 
 pub mod aac;
 mod assembler;
+pub mod av1;
 mod depacketizer;
 pub mod h264;
 pub mod h265;
