@@ -1,8 +1,9 @@
-//! Any bytes as an exchange of clocks: refused, or the same again; its answer is not longer, and what it announces is
+//! Any bytes as a session description, and as an exchange of clocks: refused, or the same again; its answer is not longer, and what it announces is
 //! refused, or the same again and can be received.
 
 use framewire_session::{Announcement, FlowRecording};
 use framewire_wire::exchange::{Exchange, Kind};
+use framewire_wire::sdp;
 
 pub(crate) fn run(data: &[u8]) {
     if let Ok(exchange) = Exchange::parse(data) {
@@ -13,7 +14,11 @@ pub(crate) fn run(data: &[u8]) {
         assert!(answer.to_bytes().len() <= data.len() && answer.kind == Kind::Answer);
         announce(exchange.text);
     }
-    announce(&String::from_utf8_lossy(data));
+    let text = String::from_utf8_lossy(data);
+    announce(&text);
+    if let Ok(described) = sdp::read(&text) {
+        assert!(described.parameter_sets().iter().map(Vec::len).sum::<usize>() < data.len());
+    }
 }
 
 fn announce(text: &str) {

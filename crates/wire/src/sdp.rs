@@ -101,9 +101,90 @@ pub fn check_parameters(format: &PayloadFormat, parameters: &str) -> Result<(), 
     Ok(())
 }
 
+/// What a description says of its first stream of video in RTP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Described {
+    /// The payload type of its packets.
+    pub payload_type: u8,
+    /// The name of its payload format.
+    pub encoding_name: String,
+    /// The parameters of that; empty where there are none.
+    pub parameters: String,
+}
+
+/// Reads a description, as far as it is needed to receive its first stream of video.
+///
+/// # Errors
+/// When there is none in RTP, or its payload format is not named.
+pub fn read(text: &str) -> Result<Described, String> {
+    let mut lines = text.lines().map(str::trim_end).skip_while(|line| !line.starts_with("m=video "));
+    // m=<media> <port> <proto> <fmt> ... (section 5.14)
+    let media: Vec<&str> = lines.next().ok_or("it describes no video")?.split(' ').collect();
+    let [_, _, profile, number, ..] = media[..] else { return Err("its line of video is cut off".to_owned()) };
+    if !profile.starts_with("RTP/") {
+        return Err(format!("{profile}: video in RTP is received"));
+    }
+    let payload_type: u8 = number.parse().map_err(|_| format!("payload type \"{number}\""))?;
+    let of_type = |line: &str, name: &str| {
+        let rest = line.strip_prefix("a=")?.strip_prefix(name)?.strip_prefix(':')?.trim_start();
+        let (of, value) = rest.split_once(' ')?;
+        (of == number).then(|| value.trim().to_owned())
+    };
+    let (mut encoding_name, mut parameters) = (assigned_name(payload_type).map(str::to_owned), String::new());
+    for line in lines.take_while(|line| !line.starts_with("m=")) {
+        if let Some(map) = of_type(line, "rtpmap") {
+            encoding_name = map.split('/').next().map(str::to_owned);
+        }
+        parameters = of_type(line, "fmtp").unwrap_or(parameters);
+    }
+    let encoding_name = encoding_name.ok_or_else(|| format!("it does not say what payload type {payload_type} is"))?;
+    Ok(Described { payload_type, encoding_name, parameters })
+}
+
+/// The payload formats of video that have types of their own (RFC 3551, table 5), as far as they are received.
+fn assigned_name(payload_type: u8) -> Option<&'static str> {
+    match payload_type {
+        32 => Some("MPV"),
+        mpeg_ts::PAYLOAD_TYPE => Some("MP2T"),
+        _ => None,
+    }
+}
+
+impl Described {
+    /// The parameter sets in it (RFC 6184, section 8.2.1; RFC 7798, section 7.2.1), in their order. What is no base 64 is left
+    /// out.
+    pub fn parameter_sets(&self) -> Vec<Vec<u8>> {
+        const NAMES: [&str; 4] = ["sprop-vps", "sprop-sps", "sprop-pps", "sprop-parameter-sets"];
+        let parameters: Vec<(&str, &str)> =
+            self.parameters.split(';').filter_map(|one| one.trim().split_once('=')).collect();
+        let named = |name| parameters.iter().filter(move |(key, _)| key.eq_ignore_ascii_case(name));
+        let values = NAMES.iter().flat_map(|name| named(*name)).flat_map(|(_, value)| value.split(','));
+        values.filter_map(|value| from_base64(value.trim())).filter(|set| !set.is_empty()).collect()
+    }
+}
+
+/// What a text in base 64 stands for; `None` where it is none.
+fn from_base64(text: &str) -> Option<Vec<u8>> {
+    let digits = text.trim_end_matches('=');
+    let mut bytes = Vec::with_capacity(digits.len() * 3 / 4);
+    let (mut bits, mut count) = (0u32, 0);
+    for digit in digits.bytes() {
+        let place = ALPHABET.iter().position(|one| *one == digit)?;
+        (bits, count) = (bits << 6 | place as u32, count + 6);
+        if count >= 8 {
+            count -= 8;
+            bytes.push((bits >> count) as u8);
+            bits &= (1 << count) - 1;
+        }
+    }
+    Some(bytes)
+}
+
+/// The digits of base 64 (RFC 4648, table 1).
+const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
 /// Base 64 (RFC 4648, section 4).
 pub(crate) fn base64(bytes: &[u8]) -> String {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for group in bytes.chunks(3) {
         let bits = group.iter().fold(0u32, |bits, &byte| bits << 8 | u32::from(byte)) << (8 * (3 - group.len()));
@@ -121,11 +202,43 @@ mod tests {
     use crate::rtp_payload::{h264, h265, mpeg_video};
 
     #[test]
+    fn what_others_describe_is_read_with_its_parameter_sets() {
+        // As FFmpeg 5.1 writes it.
+        let text = "v=0\r\no=- 0 0 IN IP4 127.0.0.1\r\ns=No Name\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 5002 RTP/AVP 14\r\n\
+                    m=video 5004 RTP/AVP 97\r\nb=AS:200\r\na=rtpmap:97 H264/90000\r\na=fmtp:97 packetization-mode=1; \
+                    sprop-parameter-sets=Z2QAHg==,aOs=; profile-level-id=64001E\r\nm=video 5006 RTP/AVP 32\r\n";
+        let described = read(text).unwrap();
+        assert_eq!((described.payload_type, described.encoding_name.as_str()), (97, "H264"));
+        assert_eq!(described.parameter_sets(), [vec![0x67, 0x64, 0, 0x1E], vec![0x68, 0xEB]]);
+        let own = [0, 0, 0, 1, 0x40, 1, 7, 0, 0, 0, 1, 0x42, 1, 8, 0, 0, 0, 1, 0x44, 1, 9, 0, 0, 1, 0x26, 1, 0x80];
+        let own = read(&describe(&h265::FORMAT, [10, 0, 0, 1].into(), 6000, &own)).unwrap();
+        assert_eq!((own.encoding_name.as_str(), own.parameter_sets().len()), ("H265", 3));
+        assert_eq!(own.parameter_sets()[0], [0x40, 1, 7], "VPS, SPS and PPS in this order");
+        assert_eq!(read("m=video 1 RTP/AVP 33").unwrap().encoding_name, "MP2T", "a type that needs no map");
+    }
+
+    #[test]
+    fn what_is_no_description_of_video_in_rtp_is_refused() {
+        for (text, reason) in [
+            ("", "it describes no video"),
+            ("m=audio 5004 RTP/AVP 14", "it describes no video"),
+            ("m=video 5004", "cut off"),
+            ("m=video 5004 udp 33", "video in RTP is received"),
+            ("m=video 5004 RTP/AVP 300", "payload type \"300\""),
+            ("m=video 5004 RTP/AVP 96\r\na=rtpmap:97 H264/90000", "what payload type 96 is"),
+        ] {
+            let refused = read(text).unwrap_err();
+            assert!(refused.contains(reason), "{text}: {refused}");
+        }
+    }
+
+    #[test]
     fn base_64_is_that_of_the_test_vectors() {
         // RFC 4648, section 10.
         let vectors = [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg==")];
         for (plain, coded) in vectors.into_iter().chain([("fooba", "Zm9vYmE="), ("foobar", "Zm9vYmFy")]) {
             assert_eq!(base64(plain.as_bytes()), coded);
+            assert_eq!(from_base64(coded).as_deref(), Some(plain.as_bytes()));
         }
         assert_eq!(base64(&[0xFB, 0xFF]), "+/8=");
     }

@@ -27,8 +27,7 @@ pub struct PacketStreamReceiver {
 enum Packets {
     /// With the sound from a source of its own, by that.
     Rtp(PacketReader, DatagramReceiver, Option<(u32, DatagramReceiver)>),
-    /// With the packet identifiers of its tracks.
-    TransportStream(Box<Demultiplexer>, Vec<u16>),
+    TransportStream(Box<Demultiplexer>),
     File(Box<mp4::Demultiplexer>),
 }
 
@@ -55,9 +54,7 @@ impl PacketStreamReceiver {
 
     /// The same of a transport stream.
     pub fn of_transport_stream(demultiplexer: Demultiplexer) -> Self {
-        let tracks = demultiplexer.program().map_or(&[][..], |program| &program.tracks);
-        let pids = tracks.iter().map(|track| track.pid).collect();
-        Self::of(Packets::TransportStream(Box::new(demultiplexer), pids))
+        Self::of(Packets::TransportStream(Box::new(demultiplexer)))
     }
 
     /// The same of an MP4 file.
@@ -83,7 +80,7 @@ impl PacketStreamReceiver {
                     }
                 }
             }
-            Packets::TransportStream(demultiplexer, _) => demultiplexer.handle_bytes(now, bytes),
+            Packets::TransportStream(demultiplexer) => demultiplexer.handle_bytes(now, bytes),
             Packets::File(demultiplexer) => demultiplexer.handle_bytes(now, bytes),
         }
         self.report(now);
@@ -98,7 +95,7 @@ impl PacketStreamReceiver {
                     sound.handle_end(now);
                 }
             }
-            Packets::TransportStream(demultiplexer, _) => demultiplexer.finish(now),
+            Packets::TransportStream(demultiplexer) => demultiplexer.finish(now),
             Packets::File(demultiplexer) => demultiplexer.finish(now),
         }
         self.report(now);
@@ -118,12 +115,15 @@ impl PacketStreamReceiver {
                 });
                 self.events.extend(happened.filter(|event| !matches!(event, ReceiverEvent::Datagram { .. })));
             }
-            Packets::TransportStream(demultiplexer, pids) => {
+            Packets::TransportStream(demultiplexer) => {
                 while let Some(fault) = demultiplexer.poll_fault() {
                     self.events.push_back(ReceiverEvent::Rejected { at: now, reason: fault.to_string() });
                 }
                 while let Some(unit) = demultiplexer.poll_unit() {
-                    let track = pids.iter().position(|&pid| pid == unit.track.pid).unwrap_or(0) as u8;
+                    let program = demultiplexer.program();
+                    let Some(track) = program.and_then(|program| program.track_number(unit.track.pid)) else {
+                        continue;
+                    };
                     self.events.push_back(ReceiverEvent::Frame {
                         track,
                         rtp_timestamp: unit.presentation.map(|presentation| presentation as u32),

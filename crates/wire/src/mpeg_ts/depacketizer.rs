@@ -11,20 +11,25 @@ use super::packetizer::reference;
 use super::tables::Program;
 use crate::rtp_payload::{Arrival, ReceivedFrame, RejectReason};
 
-/// The frames of a program that is known, from its packets in order.
+/// The frames of a program, from its packets in order.
 #[derive(Debug)]
 pub(crate) struct Frames {
     demultiplexer: Demultiplexer,
-    /// Packet identifiers of its tracks.
-    pids: Vec<u16>,
+    /// The stream is of another multiplexer, which may not say how long a frame is.
+    is_of_another: bool,
     /// Numbers of the datagrams with packets of the frame that is open.
     first: Option<u64>,
 }
 
 impl Frames {
-    pub(crate) fn new(program: Program, largest_frame: DataSize) -> Self {
-        let pids = program.tracks.iter().map(|track| track.pid).collect();
-        Self { demultiplexer: Demultiplexer::of_program(program, largest_frame), pids, first: None }
+    /// Of this program; `None`: of the first one that the stream's tables tell of.
+    pub(crate) fn new(program: Option<Program>, largest_frame: DataSize) -> Self {
+        let is_of_another = program.is_none();
+        let demultiplexer = match program {
+            Some(program) => Demultiplexer::of_program(program, largest_frame),
+            None => Demultiplexer::new(None, largest_frame),
+        };
+        Self { demultiplexer, is_of_another, first: None }
     }
 
     /// Takes the packets of the next datagram, before which others are missing or not. `timestamp` is that of frames whose
@@ -48,7 +53,10 @@ impl Frames {
 
     /// Nothing more will come.
     pub(crate) fn flush(&mut self, sequence: u64, timestamp: u32, ready: &mut VecDeque<ReceivedFrame>) {
-        self.demultiplexer.flush();
+        match self.is_of_another {
+            true => self.demultiplexer.finish(Timestamp::ZERO),
+            false => self.demultiplexer.flush(),
+        }
         self.drain(sequence, timestamp, ready);
     }
 
@@ -57,7 +65,8 @@ impl Frames {
         while let Some(unit) = self.demultiplexer.poll_unit() {
             // What was open before this datagram ended with the one before, or with it.
             let first = self.first.replace(sequence).unwrap_or(sequence);
-            let track = self.pids.iter().position(|&pid| pid == unit.track.pid).unwrap_or(0) as u8;
+            let program = self.demultiplexer.program();
+            let Some(track) = program.and_then(|program| program.track_number(unit.track.pid)) else { continue };
             ready.push_back(ReceivedFrame {
                 track,
                 rtp_timestamp: unit.presentation.map_or(timestamp, |presentation| presentation as u32),
@@ -91,6 +100,8 @@ pub(crate) fn check(datagram: &[u8]) -> Result<(), String> {
 #[derive(Debug)]
 pub struct Depacketizer {
     frames: Frames,
+    /// Datagrams are numbered as they come: they say nothing of their order.
+    counts: bool,
     references: Unwrapper,
     last: Option<u64>,
     arrivals: VecDeque<Arrival>,
@@ -101,7 +112,21 @@ impl Depacketizer {
     /// A receiver of a program that is known, as from a description of the session.
     pub fn new(program: Program, largest_frame: DataSize) -> Self {
         Self {
-            frames: Frames::new(program, largest_frame),
+            frames: Frames::new(Some(program), largest_frame),
+            counts: false,
+            references: Unwrapper::of_references(),
+            last: None,
+            arrivals: VecDeque::new(),
+            ready: VecDeque::new(),
+        }
+    }
+
+    /// A receiver of the stream of another multiplexer, whose tables say what it holds. Its datagrams are numbered as they
+    /// come, and only the continuity counters show that something is missing.
+    pub fn of_any(largest_frame: DataSize) -> Self {
+        Self {
+            frames: Frames::new(None, largest_frame),
+            counts: true,
             references: Unwrapper::of_references(),
             last: None,
             arrivals: VecDeque::new(),
@@ -116,7 +141,10 @@ impl Depacketizer {
     pub fn handle_datagram(&mut self, now: Timestamp, datagram: &[u8]) -> Result<(), RejectReason> {
         check(datagram).map_err(RejectReason::Payload)?;
         let none = || RejectReason::Payload("a datagram without a clock reference cannot be numbered".to_owned());
-        let sequence = self.references.unwrap(reference(datagram).ok_or_else(none)?);
+        let sequence = match self.counts {
+            true => self.last.map_or(0, |last| last + 1),
+            false => self.references.unwrap(reference(datagram).ok_or_else(none)?),
+        };
         if self.last.is_some_and(|last| sequence <= last) {
             return Err(RejectReason::Old { sequence });
         }
@@ -140,7 +168,8 @@ impl Depacketizer {
         self.ready.pop_front()
     }
 
-    /// Nothing more will come: a frame whose last packet has not arrived comes out incomplete.
+    /// Nothing more will come: a frame whose last packet has not arrived comes out incomplete. Of another multiplexer, whose
+    /// last frame may say nothing of its end, that is taken for whole where nothing is missing inside.
     pub fn flush(&mut self) {
         self.frames.flush(self.last.unwrap_or(0), 0, &mut self.ready);
     }

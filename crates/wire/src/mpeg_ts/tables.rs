@@ -50,6 +50,19 @@ impl Program {
         self
     }
 
+    /// The number of a track of the stream: 0 is the first of video, the others follow in their order. `None` where it has no
+    /// such track.
+    pub fn track_number(&self, pid: u16) -> Option<u8> {
+        let video = self.tracks.iter().position(|track| track.stream_type.is_video());
+        let place = self.tracks.iter().position(|track| track.pid == pid)?;
+        let number = match video {
+            Some(video) if place == video => 0,
+            Some(video) => place + usize::from(place < video),
+            None => place + 1,
+        };
+        u8::try_from(number).ok()
+    }
+
     /// The program association section of a stream that has only this program.
     pub(super) fn association(&self) -> Vec<u8> {
         let [number_high, number_low] = self.number.to_be_bytes();

@@ -189,3 +189,38 @@ fn settings_that_cannot_be_are_refused_in_words() {
     assert_eq!(refused(0, &[]), "an access unit has at least one byte");
     assert_eq!(refused(0, &[1, 2, 3]), UnitError::NoStartCode.to_string());
 }
+
+#[test]
+fn the_stream_of_another_multiplexer_is_known_by_its_tables_and_numbered_as_it_comes() {
+    let audio = Track { pid: 0x80, stream_type: StreamType::Mpeg1Audio };
+    let video = Track { pid: 0x90, stream_type: StreamType::Mpeg2Video };
+    let program = |tracks: [Track; 2]| Program { number: 7, map_pid: 0x70, clock_pid: 0x90, tracks: tracks.to_vec() };
+    for tracks in [[audio, video], [video, audio]] {
+        assert_eq!([0x90, 0x80, 0x91].map(|pid| program(tracks).track_number(pid)), [Some(0), Some(1), None]);
+    }
+    let program = program([video, audio]);
+    let frames = frames(&[3_000, 900, 1_200]);
+    let mut multiplexer = Multiplexer::new(Settings::new(program, Layout::Datagrams(7))).unwrap();
+    let mut depacketizer = Depacketizer::of_any(LARGEST);
+    let (mut datagrams, mut sequences, mut came) = (0, Vec::new(), Vec::new());
+    for (number, bytes) in frames.iter().enumerate() {
+        let mut out = Vec::new();
+        multiplexer.put(&unit(number, bytes, 0), &mut out).unwrap();
+        let time = number as u64 * FRAME + FRAME / 2;
+        let sound = Unit { track: 1, presentation: time, decode: time, ..unit(number, b"sound", 0) };
+        multiplexer.put(&sound, &mut out).unwrap();
+        for datagram in out.chunks(7 * PACKET_LENGTH) {
+            datagrams += 1;
+            depacketizer.handle_datagram(Timestamp::from_millis(datagrams), datagram).unwrap();
+            sequences.extend(std::iter::from_fn(|| depacketizer.poll_arrival()).map(|one| one.outcome.unwrap()));
+            came.extend(std::iter::from_fn(|| depacketizer.poll_frame()));
+        }
+    }
+    depacketizer.flush();
+    came.extend(std::iter::from_fn(|| depacketizer.poll_frame()));
+    assert_eq!(sequences, (0..datagrams).collect::<Vec<u64>>());
+    let of = |track: u8| came.iter().filter(move |frame| frame.track == track && frame.complete);
+    assert!(of(0).map(|frame| &frame.bytes[..]).eq(frames.iter().map(|frame| &frame[..])), "the video is track 0");
+    assert_eq!(of(1).count(), 3);
+    assert!(depacketizer.handle_datagram(Timestamp::ZERO, b"no packets").is_err());
+}

@@ -96,6 +96,11 @@ impl Assembler {
         }
     }
 
+    /// The first packet added is the first one sent unless a loss is reported before it.
+    pub(super) fn begin_with_first_packet(&mut self) {
+        self.contiguous = true;
+    }
+
     /// What of a payload is of use; or, in words, why it is none.
     pub(super) fn open<'a>(&self, payload: &'a [u8]) -> Result<&'a [u8], String> {
         self.joiner.open(payload)

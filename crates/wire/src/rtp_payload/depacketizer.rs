@@ -203,6 +203,15 @@ impl Depacketizer {
 
     /// The same for packets of a transport stream (RFC 2250, section 2) with a program that is known.
     pub fn of_transport_stream(program: Program, origin: Option<StreamOrigin>, limits: Limits) -> Self {
+        Self::with_frames(Some(program), origin, limits)
+    }
+
+    /// The same of the stream of another multiplexer, whose tables say what it holds, from the source that is heard first.
+    pub fn of_any_transport_stream(limits: Limits) -> Self {
+        Self::with_frames(None, None, limits)
+    }
+
+    fn with_frames(program: Option<Program>, origin: Option<StreamOrigin>, limits: Limits) -> Self {
         let frames = Assembly::TransportStream(Box::new(Frames::new(program, limits.largest_frame)));
         Self::with_assembly(frames, mpeg_ts::PAYLOAD_TYPE, origin, limits)
     }
@@ -221,6 +230,16 @@ impl Depacketizer {
             arrivals: VecDeque::new(),
             ready: VecDeque::new(),
         }
+    }
+
+    /// The same for a receiver that has listened since before the stream began: the first packet that it hears is taken for
+    /// the first one that was sent.
+    #[must_use]
+    pub fn listening_before(mut self) -> Self {
+        if let Assembly::Frames(assembler) = &mut self.assembly {
+            assembler.begin_with_first_packet();
+        }
+        self
     }
 
     /// The same for packets of another payload type than the format's own.
