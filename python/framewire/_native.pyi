@@ -267,6 +267,7 @@ def send_movie(
     *,
     peer: str,
     patience_s: float,
+    delay_s: float = 0.0,
     sdp: str | PathLike[str] | None = None,
 ) -> str: ...
 def receive_movie(
@@ -279,5 +280,6 @@ def receive_movie(
     patience_s: float,
     silence_s: float,
     most: str,
+    sdp: str | None = None,
 ) -> str: ...
 def join_sides(sender: str | PathLike[str], receiver: str | PathLike[str], directory: str | PathLike[str]) -> str: ...

@@ -38,7 +38,11 @@ def movie(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three seconds of H.264 with B frames."""
     if shutil.which("ffmpeg") is None:
         pytest.skip("needs ffmpeg")
-    path = tmp_path_factory.mktemp("movie") / "movie.h264"
+    return encoded(tmp_path_factory.mktemp("movie") / "movie.h264")
+
+
+def encoded(path: Path) -> Path:
+    """The movie in a file of the kind that its name says."""
     source = ["-f", "lavfi", "-i", "testsrc2=s=640x360:r=25:d=3"]
     coding = ["-c:v", "libx264", "-preset", "veryfast", "-g", "25", "-bf", "2", "-b:v", "2M", "-threads", "1"]
     subprocess.run(["ffmpeg", "-v", "error", *source, *coding, str(path)], check=True)
@@ -229,6 +233,20 @@ def test_standard_input_is_a_movie_like_a_file(movie: Path, tmp_path: Path) -> N
         assert ended(process)[0] == 0
     assert (tmp_path / "came" / "received" / "movie.h264").read_bytes() == movie.read_bytes()
     assert join(tmp_path / "sent", tmp_path / "came", tmp_path / "joined").status == "complete"
+
+
+def test_a_part_of_a_file_is_sent_several_times(movie: Path, tmp_path: Path) -> None:
+    held = encoded(tmp_path / "movie.mkv")
+    with receiving(tmp_path / "came", "--transport", "tcp") as (process, port):
+        code, said = send(held, port, tmp_path / "sent", "--transport", "tcp", "--start", "2.2", "--loop", "3")
+        assert code == 0, said
+        assert ended(process)[0] == 0
+    run = join(tmp_path / "sent", tmp_path / "came", tmp_path / "joined")
+    assert run.frames["fate"].to_list() == ["shown"] * 75, "25 frames from the key frame at 2 s on, three times"
+    assert run.frames.filter(pl.col("type") == "I").height == 3
+    done = RUNNER.invoke(app, ["send", str(movie), "--to", "127.0.0.1:9", "--loop", "2"])
+    assert done.exit_code == 2
+    assert "an elementary stream has no times" in done.output
 
 
 def test_what_is_not_possible_is_said_before_anything_is_made(movie: Path, tmp_path: Path) -> None:

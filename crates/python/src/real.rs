@@ -4,9 +4,11 @@ use std::path::{Path, PathBuf};
 
 use framewire_endpoint::random_session;
 use framewire_media::access_unit::Codec;
+use framewire_real::Announcement;
 use framewire_real::{Event, RealError, ReceiveOptions, Received, SendOptions, Sent};
 use framewire_sim::Cancel;
 use framewire_units::{DataSize, Duration};
+use framewire_wire::sdp::{self, Described};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -25,7 +27,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// Sends the movie of a scenario of one flow to a peer, and fills the directory, which exists, with what was recorded.
 /// `listener` is called with `"event"` and JSON. Returns what came of it, as JSON; Ctrl-C ends it with its result.
 #[pyfunction]
-#[pyo3(signature = (scenario, movie, directory, listener, *, peer, patience_s, sdp = None))]
+#[pyo3(signature = (scenario, movie, directory, listener, *, peer, patience_s, delay_s = 0.0, sdp = None))]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 fn send_movie(
     py: Python<'_>,
@@ -35,12 +37,14 @@ fn send_movie(
     listener: Py<PyAny>,
     peer: &str,
     patience_s: f64,
+    delay_s: f64,
     sdp: Option<PathBuf>,
 ) -> PyResult<String> {
     let session = random_session().map_err(failure)?;
     let options = SendOptions {
         peer: address("peer", peer)?,
         patience: time("patience", patience_s)?,
+        delay: Duration::try_from_secs_f64(delay_s).map_err(|_| refusal(format!("a delay of {delay_s} s")))?,
         directory,
         ssrc: random_session().map_err(failure)? as u32,
         session,
@@ -56,7 +60,7 @@ fn send_movie(
 
 /// Receives one stream at an address, and fills the directory, which exists, with what was recorded. As `send_movie`.
 #[pyfunction]
-#[pyo3(signature = (directory, listener, *, at, transport, codec, patience_s, silence_s, most))]
+#[pyo3(signature = (directory, listener, *, at, transport, codec, patience_s, silence_s, most, sdp = None))]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 fn receive_movie(
     py: Python<'_>,
@@ -68,6 +72,7 @@ fn receive_movie(
     patience_s: f64,
     silence_s: f64,
     most: &str,
+    sdp: Option<&str>,
 ) -> PyResult<String> {
     let most: DataSize =
         most.parse().map_err(|error| refusal(format!("at most \"{most}\" may come: {error}; as 16 GB")))?;
@@ -75,6 +80,7 @@ fn receive_movie(
         address: address("listening", at)?,
         transport: transport.parse().map_err(refusal)?,
         codec: codec.map(codec_named).transpose()?,
+        description: sdp.map(described).transpose()?,
         patience: time("patience", patience_s)?,
         silence: time("silence", silence_s)?,
         most,
@@ -104,6 +110,16 @@ fn join_sides(py: Python<'_>, sender: PathBuf, receiver: PathBuf, directory: Pat
 fn time(which: &str, seconds: f64) -> PyResult<Duration> {
     let time = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero());
     time.ok_or_else(|| refusal(format!("{which} of {seconds} s: a time above zero is needed")))
+}
+
+/// The session description of another program's stream.
+fn described(text: &str) -> PyResult<Described> {
+    let unusable = |reason: String| refusal(format!("the session description is of no use: {reason}"));
+    let described = sdp::read(text).map_err(unusable)?;
+    if described.encoding_name != "MP2T" && Announcement::codec_in_rtp(&described.encoding_name).is_none() {
+        return Err(unusable(format!("{} is not received", described.encoding_name)));
+    }
+    Ok(described)
 }
 
 /// A codec by the suffix of its files, or by FFmpeg's name of it.

@@ -1,7 +1,7 @@
 //! What both ends' directories have in common.
 
 use std::fs::{self, File};
-use std::io::BufWriter;
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use framewire_recording::WriteError;
@@ -20,8 +20,22 @@ pub(crate) fn received(directory: &Path) -> Result<PathBuf, RealError> {
 
 /// A file of what is received.
 pub(crate) fn create(file: &Path) -> Result<ReceivedMovie, RealError> {
-    let created = File::create(file).map_err(|error| WriteError::new(file.to_owned(), &error))?;
-    Ok(ReceivedMovie::new(MovieSink::Writer(Box::new(BufWriter::new(created)))))
+    create_behind(file, &[])
+}
+
+/// The same behind parameter sets that came beside the stream, each behind the start code of a byte stream (ITU-T H.264 and
+/// H.265, annex B).
+pub(crate) fn create_behind(file: &Path, parameter_sets: &[Vec<u8>]) -> Result<ReceivedMovie, RealError> {
+    let write = || {
+        let mut writer = BufWriter::new(File::create(file)?);
+        for set in parameter_sets {
+            writer.write_all(&[0, 0, 0, 1])?;
+            writer.write_all(set)?;
+        }
+        Ok(writer)
+    };
+    let writer = write().map_err(|error: io::Error| WriteError::new(file.to_owned(), &error))?;
+    Ok(ReceivedMovie::new(MovieSink::Writer(Box::new(writer))))
 }
 
 /// `complete` or `partial`, and the reason of a stream that broke.

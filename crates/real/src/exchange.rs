@@ -8,6 +8,7 @@ use framewire_sockets::{Interest, OpenError, UdpOptions, UdpRead, UdpSocket, wai
 use framewire_transport::socket::SocketError;
 use framewire_units::Duration;
 use framewire_wire::exchange::{Exchange, Kind};
+use framewire_wire::rtcp::Compound;
 
 use crate::clocks::Sample;
 
@@ -154,6 +155,8 @@ pub(crate) struct Answers {
     clock: RunClock,
     session: Option<u64>,
     buffer: Vec<u8>,
+    /// A sender that does not announce itself has said that it leaves.
+    pub(crate) has_left: bool,
 }
 
 impl Answers {
@@ -163,7 +166,7 @@ impl Answers {
     /// When the port is taken, or the address is none of this host.
     pub(crate) fn listen(address: SocketAddr, clock: RunClock) -> Result<Self, OpenError> {
         let socket = UdpSocket::bind(address, &UdpOptions::default())?;
-        Ok(Self { socket, clock, session: None, buffer: vec![0; READ_SIZE] })
+        Ok(Self { socket, clock, session: None, buffer: vec![0; READ_SIZE], has_left: false })
     }
 
     /// From now on only questions of this stream are answered.
@@ -181,7 +184,12 @@ impl Answers {
                 return Ok(None);
             };
             let came = framewire_endpoint::Clock::arrival(&self.clock, realtime_nanos).as_nanos();
-            let Ok(question) = Exchange::parse(&self.buffer[..length]) else { continue };
+            let Ok(question) = Exchange::parse(&self.buffer[..length]) else {
+                // Of other programs there is RTCP, which says when they leave (RFC 3550, section 6.6).
+                let leaves = Compound::parse(&self.buffer[..length]).is_ok_and(|compound| !compound.leaving.is_empty());
+                self.has_left |= leaves;
+                continue;
+            };
             let is_other = self.session.is_some_and(|session| session != question.session);
             if question.kind == Kind::Answer || is_other {
                 continue;

@@ -27,6 +27,7 @@ mod socket;
 pub use clocks::{Alignment, Sample};
 pub use error::RealError;
 pub use events::{Event, Listener};
+pub use framewire_session::Announcement;
 pub use join::{Joined, join};
 pub use receiving::{ReceiveOptions, Received, receive};
 pub use sending::{SendOptions, Sent, send};

@@ -14,6 +14,7 @@ use framewire_sockets::{Interest, OpenError, Watch, wait, wait_watching};
 use framewire_transport::TransportKind;
 use framewire_transport::socket::SocketError;
 use framewire_units::{DataSize, Duration, Timestamp};
+use framewire_wire::sdp::Described;
 use framewire_world::{utc, write_description};
 use serde_json::json;
 
@@ -42,6 +43,8 @@ pub struct ReceiveOptions {
     pub transport: TransportKind,
     /// The codec of a stream that is not announced; `None`: only what is announced is received.
     pub codec: Option<Codec>,
+    /// What another program says of its stream of RTP (RFC 8866); `None`: nothing.
+    pub description: Option<Described>,
     /// How long the first bytes are waited for.
     pub patience: Duration,
     /// A stream that is silent for so long has ended.
@@ -133,13 +136,13 @@ impl End<'_> {
                 return Err(RealError::Stopped);
             }
             if wait(&self.socket.descriptor(), Interest::Read, Duration::ZERO)? {
-                if let Some(codec) = self.options.codec {
-                    return self.stated(codec);
+                if let Some(stated) = self.stated()? {
+                    return Ok(stated);
                 }
                 if now.saturating_since(*came_at.get_or_insert(now)) >= UNANNOUNCED {
                     return Err(RealError::Input(format!(
                         "{}: what comes is not announced, as its sender is another program or its UDP packets to the port \
-                         above do not come: state --codec",
+                         above do not come: state --codec, or --sdp",
                         self.options.address
                     )));
                 }
@@ -154,12 +157,24 @@ impl End<'_> {
         }
     }
 
-    /// What a user says of a stream that is not announced.
-    fn stated(&self, codec: Codec) -> Result<Announcement, RealError> {
-        let transport = self.options.transport;
-        let stated = Announcement { transport, codec, mpeg2: true, ssrc: None, sound: None, frame_rate: None };
+    /// What a user says of a stream that is not announced; `None` where that is nothing.
+    fn stated(&mut self) -> Result<Option<Announcement>, RealError> {
+        let ReceiveOptions { transport, description, .. } = self.options;
+        let described = description.as_ref().and_then(|of| Announcement::codec_in_rtp(&of.encoding_name));
+        let Some(codec) = self.options.codec.or(described) else { return Ok(None) };
+        let stated = Announcement {
+            transport: *transport,
+            codec,
+            mpeg2: true,
+            ssrc: None,
+            payload_type: description.as_ref().map(|of| of.payload_type),
+            sound: None,
+            frame_rate: None,
+        };
         stated.check()?;
-        Ok(stated)
+        // What an earlier stream's sender has said does not count.
+        self.answers.has_left = false;
+        Ok(Some(stated))
     }
 
     fn take_announcement(&mut self) -> Result<Option<Announcement>, RealError> {
@@ -193,7 +208,10 @@ impl End<'_> {
         let recording = FlowRecording::in_directory(Some(self.options.directory.as_path().into())).in_real_time();
         let directory = directory::received(&self.options.directory)?;
         let movie = directory.join(format!("movie.{}", announcement.codec.file_suffix()));
-        let mut receiving = MovieReceiving::new(announcement.receiver(&recording)?, directory::create(&movie)?);
+        let headers = self.options.description.as_ref().filter(|_| self.session.is_none());
+        let headers = headers.map(Described::parameter_sets).unwrap_or_default();
+        let file = directory::create_behind(&movie, &headers)?;
+        let mut receiving = MovieReceiving::new(announcement.receiver(&recording)?, file);
         if let Some(sound) = announcement.sound {
             let file = directory.join(format!("movie.{}", sound.codec.name()));
             receiving = receiving.with_sound(directory::create(&file)?);
@@ -273,7 +291,7 @@ impl End<'_> {
         while let Some(asked) = self.answers.answer()? {
             has_ended |= asked.has_ended && Some(asked.session) == self.session;
         }
-        Ok(has_ended)
+        Ok(has_ended || self.session.is_none() && self.answers.has_left)
     }
 
     /// The connection has ended. The sender says so, too, and compares the clocks once more.

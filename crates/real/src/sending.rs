@@ -12,6 +12,8 @@ use framewire_session::half::End;
 use framewire_session::lifecycle::{FlowOutcome, MovieSending};
 use framewire_session::{Announcement, FlowRecording, FlowSetup};
 use framewire_sockets::{Watch, wait_watching};
+use framewire_transport::TransportKind;
+use framewire_transport::registry::Format;
 use framewire_units::{Duration, Timestamp};
 use framewire_wire::exchange::Kind;
 use framewire_world::{
@@ -26,9 +28,6 @@ use crate::exchange::{Questions, above};
 use crate::socket::SenderSocket;
 use crate::{BETWEEN_REPORTS, TICK, directory};
 
-/// What cannot be sent yet.
-const ASKING: &str = "framewire send --to is of transports whose sender opens the connection";
-
 /// Why sound beside a movie in RTP is not sent here: it has a socket of its own, of which a receiver would have to be told.
 const SOUND_APART: &str =
     "movie.sound: between machines transport streams carry sound (ts, ts+rtp, ts+tcp), and RTP does not yet";
@@ -40,6 +39,8 @@ pub struct SendOptions {
     pub peer: SocketAddr,
     /// How long a peer is waited for that does not take a connection, or takes nothing any more.
     pub patience: Duration,
+    /// How long the first frame waits, when all else stands: a receiver that is started by hand needs time.
+    pub delay: Duration,
     /// The directory of this end, which exists.
     pub directory: PathBuf,
     /// Its synchronisation source in RTP (RFC 3550, section 8.1: drawn at random).
@@ -85,7 +86,8 @@ pub fn send(
     let mut questions = compare(&announcement, options, is_stopped, listener)?;
     let socket = SenderSocket::open(&setup, options.peer)?;
     socket.wait_for_peer(options.peer, options.patience, is_stopped)?;
-    let clock = RunClock::start();
+    let clock = RunClock::starting_in(options.delay);
+    wait_for_origin(clock, is_stopped)?;
     listener(&Event::Started(announcement.to_string()));
     let sending = drive(&setup, socket, clock, is_stopped, listener)?;
     let progress = sending.progress();
@@ -143,11 +145,27 @@ fn flow_setup(scenario: &Scenario, content: &Content, options: &SendOptions) -> 
     if setup.has_sound_apart() {
         return Err(RealError::Input(SOUND_APART.to_owned()));
     }
-    if matches!(&setup, FlowSetup::Stream(stream) if stream.opened_by() == End::Receiver) {
-        return Err(RealError::Input(format!("{}: its receiver asks for the movie; {ASKING}", setup.transport())));
+    if let Some(reason) = not_between_machines(&setup) {
+        return Err(RealError::Input(format!("{}: {reason}", setup.transport())));
     }
     let recording = FlowRecording::in_directory(Some(options.directory.as_path().into()));
     Ok(setup.recorded(recording.in_real_time()))
+}
+
+/// Why a flow that can be simulated and emulated is not carried from one machine to another yet.
+fn not_between_machines(setup: &FlowSetup) -> Option<&'static str> {
+    let transport: Option<TransportKind> = setup.transport().parse().ok();
+    let is_rtp = transport.is_some_and(|transport| transport.profile().parts.format == Format::Rtp);
+    match setup {
+        FlowSetup::Stream(stream) if stream.opened_by() == End::Receiver => Some(
+            "its receiver asks for the movie; framewire send --to is of transports whose sender opens the connection",
+        ),
+        FlowSetup::Datagram(datagrams) if datagrams.has_rtcp() => Some("rtcp is not sent between two machines yet"),
+        _ if is_rtp && setup.sound().is_some() => {
+            Some("sound is not sent in RTP between two machines yet; transport streams (ts) carry it")
+        }
+        _ => None,
+    }
 }
 
 /// Says what is sent, and compares the clocks; `None` where nobody answers.
@@ -167,6 +185,17 @@ fn compare(
     let error = Alignment::of(&questions.samples(RunClock::start())).and_then(|alignment| alignment.error);
     listener(&error.map_or(Event::NotAligned, |error| Event::Aligned(seconds(error))));
     Ok(answered.then_some(questions))
+}
+
+/// Waits until the first frame is due.
+fn wait_for_origin(clock: RunClock, is_stopped: &dyn Fn() -> bool) -> Result<(), RealError> {
+    while let Some(left) = clock.until_origin() {
+        if is_stopped() {
+            return Err(RealError::Stopped);
+        }
+        std::thread::sleep(left.min(TICK));
+    }
+    Ok(())
 }
 
 /// Streams from now on to the end.

@@ -121,6 +121,21 @@ fn transports_whose_receiver_asks_are_refused_at_either_end() {
 }
 
 #[test]
+fn what_is_not_carried_between_machines_yet_is_refused() {
+    let scratch = Scratch::new();
+    let file = movie_file(&scratch.0, 10, 100);
+    let free = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let options = sending(free, scratch.directory("sender"));
+    let refused = |text: &str| {
+        let scenario = framewire_scenario::Scenario::parse(text, &[]).unwrap();
+        send(&scenario, &content(&file), &options, &|| false, &mut |_| {}).unwrap_err().to_string()
+    };
+    assert!(refused("[[flow]]\ntransport = \"udp\"\nrtcp = \"full\"").contains("rtcp is not sent"));
+    assert!(refused("[[flow]]\ntransport = \"udp\"\n[[flow]]\ntransport = \"tcp\"").contains("one flow at a time"));
+    assert!(refused("limit = \"1 s\"\n[[flow]]\ntransport = \"bulk\"").contains("sends no movie"));
+}
+
+#[test]
 fn a_receiver_to_which_nothing_comes_ends_and_says_so() {
     let scratch = Scratch::new();
     let mut options = receiving("udp", scratch.directory("receiver"));

@@ -81,6 +81,7 @@ pub fn receiving(transport: &str, directory: PathBuf) -> ReceiveOptions {
         address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         transport: transport.parse().expect("a transport"),
         codec: None,
+        description: None,
         patience: Duration::from_secs(20),
         silence: Duration::from_secs(5),
         most: DataSize::from_bytes(1 << 30),
@@ -91,7 +92,8 @@ pub fn receiving(transport: &str, directory: PathBuf) -> ReceiveOptions {
 /// What a sender is told.
 pub fn sending(peer: SocketAddr, directory: PathBuf) -> SendOptions {
     let session = 0x1234_5678_9ABC_DEF0;
-    SendOptions { peer, patience: Duration::from_secs(10), directory, ssrc: 0xCAFE, session, description: None }
+    let (patience, delay) = (Duration::from_secs(10), Duration::ZERO);
+    SendOptions { peer, patience, delay, directory, ssrc: 0xCAFE, session, description: None }
 }
 
 /// Both ends in threads of their own: the sender begins when the receiver listens; `stop` ends either.

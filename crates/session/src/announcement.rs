@@ -26,8 +26,10 @@ pub struct Announcement {
     pub codec: Codec,
     /// Of MPEG video, whether it is MPEG-2: a transport stream calls the two by other numbers.
     pub mpeg2: bool,
-    /// Its synchronisation source in RTP; `None`: the one that is heard first.
+    /// Its synchronisation source in RTP; `None`: of another program, the one that is heard first.
     pub ssrc: Option<u32>,
+    /// The payload type of its packets of RTP, where it is not that of the format.
+    pub payload_type: Option<u8>,
     /// The sound beside it; `None`: there is none.
     pub sound: Option<AudioFormat>,
     /// Frames per second; `None`: not known, and not needed to receive it.
@@ -52,6 +54,7 @@ impl Announcement {
             codec: plan.codec(),
             mpeg2: plan.movie().index.sequence.mpeg2,
             ssrc: Some(ssrc),
+            payload_type: None,
             sound: plan.sound().map(Sound::format),
             frame_rate: Some(plan.frame_rate()),
         })
@@ -80,7 +83,7 @@ impl Announcement {
         let lacking = |key: &str| AnnouncementError(format!("it does not say its {key}"));
         let transport = transport.ok_or_else(|| lacking("transport"))?;
         let codec = codec.ok_or_else(|| lacking("codec"))?;
-        let announced = Self { transport, codec, mpeg2, ssrc, sound, frame_rate };
+        let announced = Self { transport, codec, mpeg2, ssrc, payload_type: None, sound, frame_rate };
         announced.check()?;
         Ok(announced)
     }
@@ -128,6 +131,14 @@ impl Announcement {
         }
     }
 
+    /// The codec that RTP carries under this name of a payload format; `None` where none is received so.
+    pub fn codec_in_rtp(encoding_name: &str) -> Option<Codec> {
+        let is_named = |codec: &Codec| {
+            payload_format(*codec).is_some_and(|format| format.encoding_name.eq_ignore_ascii_case(encoding_name))
+        };
+        Codec::ALL.iter().copied().find(is_named)
+    }
+
     /// `None` where the frames go in no packets.
     fn packets(&self) -> Option<ExpectedPackets> {
         let parts = self.transport.profile().parts;
@@ -135,11 +146,18 @@ impl Announcement {
         match parts.format {
             Format::ElementaryStream => None,
             Format::Mp4 => Some(ExpectedPackets::File),
-            Format::Rtp => Some(ExpectedPackets::Rtp {
-                format: payload_format(self.codec).expect("invariant: the transport carries the codec"),
-                origin,
-                sound: None,
-            }),
+            Format::Rtp => {
+                let format = payload_format(self.codec).expect("invariant: the transport carries the codec");
+                let payload_type = self.payload_type.unwrap_or(format.payload_type);
+                Some(match origin {
+                    Some(_) => ExpectedPackets::Rtp { format, origin, sound: None },
+                    None => ExpectedPackets::AnyRtp { format, payload_type },
+                })
+            }
+            // Every stream of this program's own is announced with its source, also where it has none in its packets.
+            Format::Ts if self.ssrc.is_none() => {
+                Some(ExpectedPackets::AnyTransportStream { in_rtp: parts.session == Session::Rtp })
+            }
             Format::Ts => {
                 let program = program(self.codec, self.mpeg2);
                 let program = match self.sound {

@@ -75,6 +75,12 @@ def send(
     duration: Annotated[
         str | None, typer.Option(metavar="TIME", help="With --to: cut the movie to this, as 10 s.")
     ] = None,
+    start: Annotated[
+        float, typer.Option(metavar="S", min=0.0, help="With --to: begin at the key frame before this time.")
+    ] = 0.0,
+    loop: Annotated[
+        int, typer.Option(metavar="N", min=1, help="With --to: send it N times, one behind the other.")
+    ] = 1,
     overrides: Annotated[
         list[str] | None,
         typer.Option(
@@ -98,6 +104,14 @@ def send(
             metavar="S", min=0.1, help="With --to: how long a receiver may take no connection, or nothing of it."
         ),
     ] = PATIENCE_S,
+    delay: Annotated[
+        float,
+        typer.Option(
+            metavar="S",
+            min=0.0,
+            help="With --to: how long the first frame waits, so that a player can be started with the --sdp FILE.",
+        ),
+    ] = 0.0,
     title: Annotated[str | None, typer.Option(help="What clients ask for [default: the file's name].")] = None,
     k: Annotated[int, typer.Option("-k", help="Video packets per control packet.")] = 5,
     estimate: Annotated[
@@ -124,7 +138,7 @@ def send(
     """
     if to is not None:
         _refuse_given(context, "sends a movie to one receiver (--to)", OF_A_SERVER)
-        _send_movie(as_json, path, to, transport, duration, overrides, out, sdp, patience)
+        _send_movie(as_json, path, to, transport, start, duration, loop, overrides, out, sdp, patience, delay)
         return
     _refuse_given(context, "serves a streaming file; it is of a movie, for --to HOST:PORT", OF_A_MOVIE_SENT)
     if transport in CARRIERS:
@@ -206,6 +220,10 @@ def receive(
         str | None,
         typer.Option(help="Without TITLE: that of another program's stream, which does not say: m2v, h264, h265, m4v."),
     ] = None,
+    sdp: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Without TITLE: the session description of another program's stream of RTP."),
+    ] = None,
     wait: Annotated[
         float, typer.Option(metavar="S", min=0.1, help="Without TITLE: how long the first bytes are waited for.")
     ] = WAIT_S,
@@ -226,7 +244,7 @@ def receive(
     """
     if title is None:
         _refuse_given(context, "receives a movie; it is of a stream with a TITLE", OF_A_CLIENT)
-        _receive_movie(as_json, server, transport, codec, out, wait, silence, max_size)
+        _receive_movie(as_json, server, transport, codec, sdp, out, wait, silence, max_size)
         return
     _refuse_given(context, "asks a server for a title; it is of a movie, without TITLE", OF_A_MOVIE_RECEIVED)
     if transport in CARRIERS:
@@ -278,13 +296,13 @@ OF_A_SERVER = (
 )
 """Parameters of ``send`` without ``--to``."""
 
-OF_A_MOVIE_SENT = ("duration", "overrides", "out", "sdp", "patience")
+OF_A_MOVIE_SENT = ("start", "duration", "loop", "overrides", "out", "sdp", "patience", "delay")
 """Those with it."""
 
 OF_A_CLIENT = ("replace", "control_port", "key_file", "log")
 """Parameters of ``receive`` with a title."""
 
-OF_A_MOVIE_RECEIVED = ("codec", "wait", "silence")
+OF_A_MOVIE_RECEIVED = ("codec", "sdp", "wait", "silence")
 """Those without."""
 
 
@@ -301,11 +319,14 @@ def _send_movie(
     path: Path,
     to: str,
     transport: str | None,
+    start: float,
     duration: str | None,
+    loop: int,
     overrides: list[str] | None,
     out: Path | None,
     sdp: Path | None,
     patience: float,
+    delay: float,
 ) -> None:
     from framewire.real import cli as of_movies  # it is slow to import, and a server does without
 
@@ -315,11 +336,14 @@ def _send_movie(
             path,
             to,
             transport=transport or "udp",
+            start_s=start,
             duration=duration,
+            times=loop,
             set=overrides,
             out=out,
             sdp=sdp,
             patience_s=patience,
+            delay_s=delay,
         )
         _exit_if(end.interrupted, terminated=is_terminated())
 
@@ -329,6 +353,7 @@ def _receive_movie(
     at: str,
     transport: str | None,
     codec: str | None,
+    sdp: Path | None,
     out: Path | None,
     wait: float,
     silence: float,
@@ -342,6 +367,7 @@ def _receive_movie(
             at,
             transport=transport or "udp",
             codec=codec,
+            sdp=sdp,
             out=out,
             wait_s=wait,
             silence_s=silence,

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from framewire import _native, content, files, scenario
 from framewire.endpoint.address import Address
 from framewire.endpoint.sessions import MAX_SIZE
 from framewire.errors import InputError, RunError
+from framewire.real.source import source_of
 from framewire.run import check_out, partial_directory, seal
 from framewire.scenario import Overrides, Scenario
 from framewire.suggestions import refused
@@ -31,8 +29,6 @@ WAIT_S = 60.0
 
 SILENCE_S = 5.0
 """A stream that is silent for so long has ended."""
-
-STDIN = "-"
 
 Listener = Callable[[dict[str, Any]], None]
 
@@ -65,11 +61,14 @@ def send(
     to: Address,
     *,
     transport: str = "udp",
+    start_s: float = 0.0,
     duration: str | None = None,
+    times: int = 1,
     set: Overrides | None = None,
     out: str | os.PathLike[str] | None = None,
     sdp: str | os.PathLike[str] | None = None,
     patience_s: float = PATIENCE_S,
+    delay_s: float = 0.0,
     listener: Listener | None = None,
 ) -> End:
     """Sends a movie to an address, paced by its frame clock, and records what was offered, given up and sent.
@@ -79,12 +78,15 @@ def send(
             its end first.
         to: where the receiver is: any program, or `receive`, which also answers at the next port up.
         transport: one of `CARRIERS`.
-        duration: cut the movie to this, as ``"10 s"``.
+        start_s: begin at the last key frame before this time of the file.
+        duration: cut the movie to this, as ``"10 s"``, all times together.
+        times: send it so often, one behind the other.
         set: values over the scenario that this makes, as ``--set`` gives them (docs/scenario.md): those of ``movie``
             and of the flow, which is called as the transport; what a network has does nothing here.
         out: the directory to make; ``runs/send-<transport>-<date>-<time>`` unless given.
         sdp: write a session description there, for other programs; of RTP over UDP.
         patience_s: how long a receiver is waited for that does not take a connection, or nothing of it any more.
+        delay_s: how long the first frame waits when all else stands, for a receiver that is started by hand.
         listener: called with what happens.
 
     Raises:
@@ -96,7 +98,7 @@ def send(
     check_out(out)
     place = to.resolved()
     say = listener or (lambda _event: None)
-    resolved = _scenario(source, transport, duration, set)
+    resolved = _scenario(source_of(source, start_s, times), transport, duration, set)
     content.check_codec(resolved)
     say({"event": "step", "text": "preparing the movie"})
     sent = content.prepare(resolved, lambda text, share: say({"event": "step", "text": text, "share": share}))
@@ -117,6 +119,7 @@ def send(
                 _as_json(say),
                 peer=place.data_text(),
                 patience_s=patience_s,
+                delay_s=delay_s,
                 sdp=None if sdp is None else Path(sdp),
             )
         )
@@ -134,6 +137,7 @@ def receive(
     wait_s: float = WAIT_S,
     silence_s: float = SILENCE_S,
     max_size: str = MAX_SIZE,
+    sdp: str | os.PathLike[str] | None = None,
     listener: Listener | None = None,
 ) -> End:
     """Receives one stream, and records what comes.
@@ -146,6 +150,7 @@ def receive(
         wait_s: how long the first bytes are waited for.
         silence_s: a stream that is silent for so long has ended.
         max_size: what is taken at most: who sends decides how much comes.
+        sdp: a session description of another program's stream in RTP, instead of `codec`.
         listener: called with what happens.
 
     Raises:
@@ -167,6 +172,7 @@ def receive(
                 patience_s=wait_s,
                 silence_s=silence_s,
                 most=max_size,
+                sdp=None if sdp is None else _description(Path(sdp)),
             )
         )
         seal(partial)
@@ -174,52 +180,20 @@ def receive(
     return End(directory, result)
 
 
-def _scenario(
-    source: str | os.PathLike[str], transport: str, duration: str | None, overrides: Overrides | None
-) -> Scenario:
-    movie: dict[str, Any] = {"source": _source(source)}
+def _scenario(source: str, transport: str, duration: str | None, overrides: Overrides | None) -> Scenario:
+    movie: dict[str, Any] = {"source": source}
     if duration is not None:
         movie["duration"] = duration
     document = {"name": f"send-{transport}", "movie": movie, "flow": [{"transport": transport}]}
     return scenario.load(document, set=overrides)
 
 
-def _source(source: str | os.PathLike[str]) -> str:
-    """The path of the movie, wherever this process is; standard input goes into a file of the cache first."""
-    named = os.fspath(source)
-    if named == STDIN:
-        return str(_kept(sys.stdin.buffer))
-    path = Path(named)
-    if named == "lab" and not path.exists():
-        return named
+def _description(path: Path) -> str:
+    longest = 1 << 16
     try:
-        files.check_regular(path)
+        return files.read_bytes(path, longest).decode(errors="replace")
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
-    return str(path.resolve())
-
-
-def _kept(stream: BinaryIO) -> Path:
-    """What a stream gives until its end, as a file of the cache: the same bytes are the same file."""
-    from framewire.content_store import existing
-    from framewire.movie import cache
-
-    most = 16 << 30
-    with tempfile.TemporaryDirectory() as scratch:
-        path = Path(scratch) / "movie"
-        with path.open("wb") as written:
-            while block := stream.read(1 << 20):
-                written.write(block)
-                if written.tell() > most:
-                    raise InputError(f"standard input: more than {most >> 30} GiB; name a file instead")
-        if not path.stat().st_size:
-            raise InputError("standard input: nothing came before its end")
-
-        def copied(folder: Path) -> Path:
-            shutil.copyfile(path, folder / "movie.bin")
-            return folder / "movie.bin"
-
-        return cache.store().keep(f"stdin-{files.sha256(path)[:16]}.bin", existing, copied)
+        raise InputError(f"{path}: the session description cannot be read: {error.strerror or error}") from None
 
 
 def _check_transport(name: str) -> None:

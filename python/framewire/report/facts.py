@@ -49,8 +49,8 @@ def between_machines(run: ReportRun) -> list[tuple[str, str]]:
 def clocks(info: Mapping[str, Any]) -> str:
     """How the two clocks were brought together, in a line, with the error of that.
 
-    >>> clocks({"clocks": {"aligned_by": "exchange", "questions": 16, "error_s": 25e-6, "drift_s": -2e-6}})
-    'aligned by 16 exchanges to within 0.025 ms; they moved apart by 0.002 ms meanwhile, which is taken out'
+    >>> clocks({"clocks": {"aligned_by": "exchange", "questions": 16, "error_s": 25e-6, "drift_s": -2e-4}})
+    'aligned by 16 exchanges to within 0.025 ms; they moved apart by 0.200 ms meanwhile, which is taken out'
     >>> clocks({"clocks": {"aligned_by": "fastest packet", "questions": 0, "error_s": None, "drift_s": None}})
     'not aligned: delays count from that of the fastest packet'
     """
@@ -59,7 +59,7 @@ def clocks(info: Mapping[str, Any]) -> str:
     error_s, drift_s = of.get("error_s"), of.get("drift_s")
     if of.get("aligned_by") == "exchange" and isinstance(error_s, float):
         moved = ""
-        if isinstance(drift_s, float):
+        if isinstance(drift_s, float) and abs(drift_s) > 2 * error_s:  # less is not known to be so
             moved = f"; they moved apart by {abs(drift_s) * 1e3:.3f} ms meanwhile, which is taken out"
         return f"aligned by {of.get('questions')} exchanges to within {error_s * 1e3:.3f} ms{moved}"
     return NOT_ALIGNED

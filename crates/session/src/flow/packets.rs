@@ -133,7 +133,7 @@ impl MoviePackets {
 /// The packets of a flow as its receiver knows them.
 #[derive(Clone, Debug)]
 pub(crate) enum ExpectedPackets {
-    /// Of RTP; without an origin, of the source that is heard first.
+    /// Of RTP.
     Rtp {
         /// How it carries the movie.
         format: &'static PayloadFormat,
@@ -144,10 +144,14 @@ pub(crate) enum ExpectedPackets {
     },
     /// Of a transport stream.
     TransportStream { program: Program },
-    /// Of a transport stream in RTP; without an origin, of the source that is heard first.
+    /// Of a transport stream in RTP.
     TransportStreamInRtp { program: Program, origin: Option<StreamOrigin> },
     /// Samples of an MP4 file, whose index says all.
     File,
+    /// Of the source of RTP that is heard first, by a receiver that listened before.
+    AnyRtp { format: &'static PayloadFormat, payload_type: u8 },
+    /// Of a transport stream of another multiplexer, in RTP or not, whose tables say what it holds.
+    AnyTransportStream { in_rtp: bool },
 }
 
 impl ExpectedPackets {
@@ -155,7 +159,7 @@ impl ExpectedPackets {
     pub(crate) fn depacketizer(&self) -> Depacketizer {
         let limits = Limits::default();
         match self {
-            Self::Rtp { format, origin, .. } => rtp_payload::Depacketizer::new(format, *origin, limits).into(),
+            Self::Rtp { .. } | Self::AnyRtp { .. } => self.of_rtp().into(),
             Self::TransportStream { program } => {
                 mpeg_ts::Depacketizer::new(program.clone(), limits.largest_frame).into()
             }
@@ -163,23 +167,43 @@ impl ExpectedPackets {
                 rtp_payload::Depacketizer::of_transport_stream(program.clone(), *origin, limits).into()
             }
             Self::File => unreachable!("invariant: a file does not go in datagrams"),
+            Self::AnyTransportStream { in_rtp: true } => {
+                rtp_payload::Depacketizer::of_any_transport_stream(limits).into()
+            }
+            Self::AnyTransportStream { in_rtp: false } => mpeg_ts::Depacketizer::of_any(limits.largest_frame).into(),
         }
     }
 
     /// The receiving half over a stream of bytes.
     pub(crate) fn receiver(&self) -> ReceivingHalf {
+        let largest = Limits::default().largest_frame;
         ReceivingHalf::Packets(match self {
-            Self::Rtp { format, origin, sound } => {
-                let depacketizer = rtp_payload::Depacketizer::new(format, *origin, Limits::default());
-                let half = PacketStreamReceiver::new(depacketizer);
+            Self::Rtp { sound, .. } => {
+                let half = PacketStreamReceiver::new(self.of_rtp());
                 sound.iter().fold(half, |half, sound| half.with_sound(sound.ssrc(), sound.depacketizer()))
             }
+            Self::AnyRtp { .. } => PacketStreamReceiver::new(self.of_rtp()),
             Self::TransportStream { program } | Self::TransportStreamInRtp { program, .. } => {
-                let largest = Limits::default().largest_frame;
                 PacketStreamReceiver::of_transport_stream(Demultiplexer::of_program(program.clone(), largest))
             }
             Self::File => PacketStreamReceiver::of_file(mp4::Demultiplexer::new(Limits::default().largest_frame)),
+            Self::AnyTransportStream { .. } => {
+                PacketStreamReceiver::of_transport_stream(Demultiplexer::new(None, largest))
+            }
         })
+    }
+
+    /// Of frames in packets of RTP.
+    fn of_rtp(&self) -> rtp_payload::Depacketizer {
+        let limits = Limits::default();
+        match self {
+            Self::Rtp { format, origin, .. } => rtp_payload::Depacketizer::new(format, *origin, limits),
+            Self::AnyRtp { format, payload_type } => {
+                let packets = rtp_payload::Depacketizer::new(format, None, limits);
+                packets.with_payload_type(*payload_type).listening_before()
+            }
+            _ => unreachable!("invariant: it is asked of frames in RTP"),
+        }
     }
 }
 
