@@ -464,3 +464,17 @@ def test_the_verdict_says_that_it_is_of_the_picture_where_sound_is_lacking() -> 
         "The verdict is of the picture. Of the sound, of late 1.0 % was lost and 24.0 % late."
     ]
     assert of_sound([fine, flow("mute")]) == []
+
+
+def test_a_file_is_no_choice_for_live_viewing_and_its_lead_no_merit() -> None:
+    whole = {"shown": 1000, "lost": 0, "live_shown": 1000}
+    file = flow("file", transport="http", latency_p95_ms=-400.0, **whole)
+    stream = flow("stream", transport="http+ts", latency_p95_ms=90.0, **whole)
+    slower = flow("slower", transport="tcp", latency_p95_ms=400.0, **whole)
+    verdict = judge([file, stream, slower])
+    assert verdict.best == ["stream"]
+    assert any("file that has to be there as a whole" in reason for reason in verdict.reasons)
+    assert not any("file that has" in reason for reason in judge([stream, slower]).reasons)
+    assert judge([file, flow("other", transport="http", shown=800, lost=200)]).best == ["file"], "among files as ever"
+    waits = judge([file, stream, slower], policy="stall")
+    assert sorted(waits.best) == ["file", "slower", "stream"], "no lead decides for one that waits"

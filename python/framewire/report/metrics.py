@@ -13,7 +13,7 @@ from framewire.report import plot_data
 from framewire.report.data import Flow, ReportRun
 from framewire.report.palette import Look
 from framewire.report.psnr import PsnrResult
-from framewire.transports import EXTERNAL, may_drop
+from framewire.transports import EXTERNAL, may_drop, parts_of
 
 
 @dataclass(frozen=True)
@@ -114,6 +114,12 @@ class Metrics:
     def has_levels(self) -> bool:
         """It chose among the levels of a ladder."""
         return self.shown_bps is not None
+
+    @property
+    def is_file(self) -> bool:
+        """It fetched a file that was there from the beginning, ahead of the time at which its frames were due."""
+        parts = parts_of(self.transport)
+        return parts is not None and parts.format == "mp4"
 
     @property
     def main_place(self) -> str | None:

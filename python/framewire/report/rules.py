@@ -16,8 +16,9 @@ For watching with a pause allowed the player waits, so nothing is late:
 3. the higher bit rate, as above, of what could be decoded,
 4. the lower latency, as above.
 
-Streams of levels are sent ahead of their time, and how far ahead is no merit: where there is one, latency is asked
-about only if one of them is late. What is still together after the last rule is too close to call.
+Streams of levels and files are sent ahead of their time, and how far ahead is no merit: where there is one, latency is
+asked about only if one of them is late. A file has to be there as a whole before anybody asks for it: it is no choice
+for live viewing beside transports that are. What is still together after the last rule is too close to call.
 """
 
 from __future__ import annotations
@@ -117,9 +118,14 @@ def rules_for(flows: Sequence[Metrics], rules: Sequence[Rule], policy: str = "li
 
 
 def latency_counts(flows: Sequence[Metrics]) -> bool:
-    """Whether latencies separate the flows: those of streams of levels do only where one of them is late."""
-    levels = [one for one in flows if one.has_levels]
-    return not levels or any(one.share(one.late) > SHARE_POINTS for one in levels)
+    """Whether latencies separate the flows: those of streams that are sent ahead do only where one of them is late."""
+    ahead = [one for one in flows if one.has_levels or one.is_file]
+    return not ahead or any(one.share(one.late) > SHARE_POINTS for one in ahead)
+
+
+def for_live(flows: Sequence[Metrics]) -> Sequence[Metrics]:
+    """Those that a live source can be sent by: not files, unless there is nothing else."""
+    return [one for one in flows if not one.is_file] or flows
 
 
 def settled(flows: Sequence[Metrics], rule: Rule) -> bool:

@@ -31,6 +31,7 @@ from framewire.report.rules import (
     Choice,
     choose,
     far_apart,
+    for_live,
     latency,
     latency_counts,
     latency_limit,
@@ -146,22 +147,24 @@ def judge(
         opening, said = single(measured[0], policy, beside=bool(cross_traffic))
         said = [*said, *of_offered(measured), *idle_queues(measured), *cross_traffic]
         return Verdict(opening, said, [], list(caveats), best=[measured[0].flow], provisional=provisional)
-    live = choose(measured, rules_for(measured, LIVE, policy))
+    sent_live = for_live(measured)
+    live = choose(sent_live, rules_for(sent_live, LIVE, policy))
     pause = choose(measured, rules_for(measured, PAUSE))
     final = provisional is None
     if policy == "live":
         first, share, what = live, _live_share, "in time"
-        latencies = live.runner_up is not None and far_apart(measured, live.best[0], live.runner_up)
+        latencies = live.runner_up is not None and far_apart(sent_live, live.best[0], live.runner_up)
 
         def aside(one: Metrics) -> str:
             return behind(one, with_latency=latencies)
 
-        reasons = [*live_reasons(measured, live, final=final, seeded=seeded), pause_in_a_line(live, pause)]
-        opening = headline(measured, live, final=final)
+        said = live_reasons(sent_live, live, final=final, seeded=seeded)
+        reasons = [*said, *files(measured), pause_in_a_line(live, pause)]
+        opening = headline(sent_live, live, final=final)
     else:
         first, share, what = pause, _decodable_share, "that can be decoded"
         waits = pause.runner_up is not None and (pause.best[0].stalls or pause.runner_up.stalls)
-        reasons = [*pause_reasons(pause), live_in_a_line(live, pause)]
+        reasons = [*pause_reasons(pause), live_in_a_line(live, pause), *files(measured)]
         opening = pause_headline(pause, final=final)
 
         def aside(one: Metrics) -> str:
@@ -341,6 +344,16 @@ def pause_in_a_line(live: Choice, pause: Choice) -> Markup:
     ]
     verb = "is best" if len(said) == 1 else "are too close to call"
     return Markup("If the viewer may be made to wait (a player that pauses), {} {}.").format(listed(said), verb)
+
+
+def files(flows: Sequence[Metrics]) -> list[Markup]:
+    """Says of files beside transports for live sources that they are none."""
+    names_of = [name(one) for one in flows if one.is_file]
+    if not names_of or len(names_of) == len(flows):
+        return []
+    verb = "sends a file that has" if len(names_of) == 1 else "send files that have"
+    text = "{} {} to be there as a whole before it is asked for: no choice for live viewing."
+    return [Markup(text).format(listed(names_of), verb)]
 
 
 def live_in_a_line(live: Choice, pause: Choice) -> Markup:
