@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from framewire.studies.hybrid.measure import Measured, Run
 from framewire.studies.hybrid.movies import MILD, STRONG
-from framewire.studies.hybrid.paths import Path
+from framewire.studies.hybrid.paths import WITHOUT_REPEATS, Path
 from framewire.studies.verdicts import Bounds, Claim, Finding, Number, Verdict
 
 __all__ = ["ASKED", "Asked", "findings"]
 
 HYBRID, PAPER = "vtp-hybrid", "vtp"
 
-WINS, LOSES = "Where it wins", "Where it loses, and why"
+REPEATS, WINS, LOSES = "With repeats and without", "Where it wins", "Where it loses, and why"
 """Sections of the page."""
 
 
@@ -27,8 +27,8 @@ class Asked(Claim):
     bounds: Bounds
     unit: str
     digits: int = 1
-    beside_the_paper: bool = False
-    """Whether the value is that of the hybrid control less that of the paper's with the same seed."""
+    beside: str | None = None
+    """The control whose value with the same seed is taken off."""
 
 
 def _named(*names: str) -> Callable[[Path], bool]:
@@ -104,7 +104,7 @@ ASKED = (
         value=_shown_percent,
         bounds=Bounds(low=20.0),
         unit="points more shown",
-        beside_the_paper=True,
+        beside=PAPER,
     ),
     Asked(
         source=WINS,
@@ -122,7 +122,7 @@ ASKED = (
         value=_shown_percent,
         bounds=Bounds(low=20.0),
         unit="points more shown",
-        beside_the_paper=True,
+        beside=PAPER,
     ),
     Asked(
         source=WINS,
@@ -131,7 +131,16 @@ ASKED = (
         value=_shown_percent,
         bounds=Bounds(low=0.0),
         unit="points more shown",
-        beside_the_paper=True,
+        beside=PAPER,
+    ),
+    Asked(
+        source=REPEATS,
+        says="At 5 % of loss far more frames are shown than if nothing were sent again.",
+        of=_named("5 % lost, 10 Mbit/s"),
+        value=_shown_percent,
+        bounds=Bounds(low=40.0),
+        unit="points more shown",
+        beside=WITHOUT_REPEATS,
     ),
     Asked(
         source=LOSES,
@@ -157,7 +166,7 @@ ASKED = (
         value=_shown_percent,
         bounds=Bounds(-2.0, 0.0),
         unit="points more shown",
-        beside_the_paper=True,
+        beside=PAPER,
     ),
 )
 """In the order of the page."""
@@ -179,9 +188,9 @@ def _finding(asked: Asked, measured: Measured) -> Finding:
 
 def _values(asked: Asked, path: Path, measured: Measured) -> list[float]:
     ours = [asked.value(run) for run in measured.of(path, HYBRID)]
-    if not asked.beside_the_paper:
+    if asked.beside is None:
         return ours
-    return [one - asked.value(other) for one, other in zip(ours, measured.of(path, PAPER), strict=False)]
+    return [one - asked.value(other) for one, other in zip(ours, measured.of(path, asked.beside), strict=False)]
 
 
 def _together(judged: Sequence[Verdict]) -> Verdict:

@@ -9,7 +9,7 @@ from statistics import fmean
 from framewire.confidence import mean_with_confidence
 from framewire.studies.hybrid.claims import HYBRID, PAPER, findings
 from framewire.studies.hybrid.measure import Measured, Run
-from framewire.studies.hybrid.paths import CONTROLS, Path
+from framewire.studies.hybrid.paths import CONTROLS, WITHOUT_REPEATS, Path
 from framewire.studies.outcome import Outcome
 from framewire.studies.table import Cell, Table, of_texts
 from framewire.studies.verdicts import Change, Verdict, counted
@@ -51,6 +51,7 @@ def outcome(measured: Measured) -> Outcome:
     tables = [
         _side_by_side(measured, side_by_side, "Side by side", "side-by-side"),
         _side_by_side(measured, held_out, "Held out", "held-out"),
+        _repeats(measured),
         _beside_the_paper(measured),
     ]
     return Outcome(
@@ -90,13 +91,37 @@ _METHOD = (
 def _side_by_side(measured: Measured, paths: Sequence[Path], title: str, key: str) -> Table:
     rows: list[list[str | Cell]] = []
     for path in paths:
-        for control in CONTROLS:
+        for control in (one for one in CONTROLS if one != WITHOUT_REPEATS):
             runs = measured.of(path, control)
             if runs:
                 texts = [form.format(fmean(map(value, runs))) for _, value, form in COLUMNS]
                 rows.append([path.name, NAMES.get(control, control), *texts])
     heads = ["path", "control", *(name for name, _, _ in COLUMNS)]
     return of_texts(heads, rows, title=title, labels=2, key=key)
+
+
+def _repeats(measured: Measured) -> Table:
+    """Where it makes a difference that what is lost is sent again."""
+    rows = []
+    for path in measured.paths:
+        without, given = (measured.of(path, control) for control in (WITHOUT_REPEATS, HYBRID))
+        if not without or not given:
+            continue
+        pairs = [
+            [form.format(fmean(map(value, runs))) for runs in (without, given)]
+            for name, value, form in COLUMNS
+            if name in ("mean level", "freezes", "in time", "shown")
+        ]
+        if any(one != other for one, other in pairs):
+            rows.append(
+                [f"{'held out: ' if path.is_held_out else ''}{path.name}", *(text for one in pairs for text in one)]
+            )
+    heads = [
+        f"{name} without" if which == 0 else "with"
+        for name in ("level", "freezes", "in time", "shown")
+        for which in (0, 1)
+    ]
+    return of_texts(["path", *heads], rows, title="With repeats and without", key="repeats")
 
 
 def _change(measured: Measured, path: Path, value: Value, least: float) -> Change:

@@ -9,13 +9,15 @@ from typing import Any
 from framewire.studies.hybrid.movies import MILD, STRONG, Movie
 from framewire.studies.traces import QUEUE_PACKETS, ROUND_TRIP_MS, Recording
 
-__all__ = ["CONTROLS", "STREAM", "Path", "paths"]
+__all__ = ["CONTROLS", "STREAM", "WITHOUT_REPEATS", "Path", "paths"]
 
 STREAM = "stream"
 """Name of the flow that is looked at."""
 
-CONTROLS = ("vtp-hybrid", "vtp", "tfrc", "fixed")
-"""What is compared, by the names of transports."""
+WITHOUT_REPEATS = "without repeats"
+
+CONTROLS = ("vtp-hybrid", "vtp", "tfrc", "fixed", WITHOUT_REPEATS)
+"""What is compared, by the names of transports; and the hybrid one with nothing sent again."""
 
 SIDE_BY_SIDE_MS = 10.0
 """The round trip of the paper's experiments."""
@@ -77,9 +79,11 @@ class Path:
             "delay": f"{round(500 * self.round_trip_ms)} us",
             "queue": f"{self.queue_packets} packets",
         }
-        stream = {"name": STREAM, "transport": control, "start": "10 s"}
-        if control == "vtp-hybrid":
-            stream["player_buffer"] = f"{self.movie.player_bytes} B"
+        stream: dict[str, Any] = {"name": STREAM, "transport": control, "start": "10 s"}
+        if control in ("vtp-hybrid", WITHOUT_REPEATS):
+            stream |= {"transport": "vtp-hybrid", "player_buffer": f"{self.movie.player_bytes} B"}
+        if control == WITHOUT_REPEATS:
+            stream["repeats"] = False
         bulk = {
             "transport": "bulk",
             "connections": self.rivals,
