@@ -127,14 +127,9 @@ def _seen_table(results: Results, startup: int, heads: Sequence[str], columns: S
     lines = [["", *heads]]
     for key in results.keys(startup):
         chosen = [column(key) for column in columns]  # type: ignore[operator]
-        seen = [results.sweep.seen[key][one] for one in chosen]
-        top = max(round(one.shown_percent, 1) for one in seen)
-        cells = []
-        for setting, one in zip(chosen, seen, strict=True):
-            shown = f"{one.shown_percent:.1f}"
-            shown = f"**{shown}**" if round(one.shown_percent, 1) == top else shown
-            limit = f"<br>{setting.limit_ms:,} ms" if setting.limit_ms else ""
-            cells.append(f"{shown} ({one.longest_freeze_s:.2f}){limit}")
+        texts = tables.of_seen([results.sweep.seen[key][one] for one in chosen])
+        limits = (f"<br>{setting.limit_ms:,} ms" if setting.limit_ms else "" for setting in chosen)
+        cells = [f"{text}{limit}" for text, limit in zip(texts, limits, strict=True)]
         lines.append([cell(key), *cells])
     return markdown_table(lines[0], lines[1:])
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from measure import Row
+from sweep import Seen
 
 from framewire.studies.table import Cell
 from framewire.studies.writers import markdown_table
@@ -64,6 +65,16 @@ def _cell(measure: Measure, column: Sequence[float | None], place: int) -> Cell:
     text = measure.text(column[place])
     best = measure.text((max if measure.more_is_better else min)(known)) if known else ""
     return Cell(text=text, mark="best" if text == best else None)
+
+
+def of_seen(seen: Sequence[Seen]) -> list[str]:
+    """Per cent of frames shown in time, the most of them in bold, each with the longest freeze in seconds."""
+    top = max(round(one.shown_percent, 1) for one in seen)
+    shown = [f"{one.shown_percent:.1f}" for one in seen]
+    return [
+        f"{f'**{text}**' if round(one.shown_percent, 1) == top else text} ({one.longest_freeze_s:.2f})"
+        for text, one in zip(shown, seen, strict=True)
+    ]
 
 
 def wrapped(text: str, bullet: str = "") -> str:

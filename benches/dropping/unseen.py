@@ -10,7 +10,7 @@ from statistics import fmean
 import tables
 from cases import STARTUPS_MS, UNSEEN, UNSEEN_MOVIES, Setting
 from results import OPTIMISED, Results, best_ours, best_rival, by_rule, cell, mean, movie, named, seconds
-from sweep import Key, Seen, Sweep
+from sweep import Key, Sweep
 
 from framewire.studies.writers import markdown_table
 
@@ -38,11 +38,11 @@ def section(results: Results) -> str:
         keys = [(codec, link.name, startup) for codec in UNSEEN_MOVIES for link in UNSEEN]
         for key in keys:
             chosen = [choice(key) for choice in choices]
-            texts = _cells([sweep.seen[key][one] for one in chosen])
+            texts = tables.of_seen([sweep.seen[key][one] for one in chosen])
             texts[0] += f"<br>{named(chosen[0])}"
             texts[-1] += f"<br>{chosen[-1].limit_ms:,} ms"
             lines.append([f"{cell(key)}, {seconds(startup)}", *texts])
-        means = _cells([mean([sweep.seen[key][choice(key)] for key in keys]) for choice in choices])
+        means = tables.of_seen([mean([sweep.seen[key][choice(key)] for key in keys]) for choice in choices])
         lines.append([f"*mean, {seconds(startup)}*", *means])
     _check_unseen()
     return f"## {TITLE}\n\n{_words(results)}\n{markdown_table(lines[0], lines[1:])}\n"
@@ -57,15 +57,6 @@ def _check_unseen() -> None:
             f"{RULES}: the thresholds are {numbers}, and were {FIXED} when cases.UNSEEN was chosen: choose links that "
             "nothing was tuned on anew, then state the new numbers in unseen.FIXED"
         )
-
-
-def _cells(seen: Sequence[Seen]) -> list[str]:
-    top = max(round(one.shown_percent, 1) for one in seen)
-    shown = [f"{one.shown_percent:.1f}" for one in seen]
-    return [
-        f"{f'**{text}**' if round(one.shown_percent, 1) == top else text} ({one.longest_freeze_s:.2f})"
-        for text, one in zip(shown, seen, strict=True)
-    ]
 
 
 def _words(results: Results) -> str:
