@@ -82,6 +82,17 @@ def test_wireshark_reads_the_exchange_and_the_file_that_it_finds_plays(
         subprocess.run(command, check=True, capture_output=True)
         (file,) = exported.iterdir()
         assert pictures(file) == pictures(films["h264"]), transport
+        if transport == "http" and shutil.which("gst-launch-1.0"):
+            assert pictures(through_gstreamer(file)) == pictures(films["h264"])
+
+
+def through_gstreamer(file: Path) -> Path:
+    """The stream of H.264 in an MP4 file, as GStreamer finds it."""
+    out = file.with_suffix(".h264")
+    parse = ["qtdemux", "!", "h264parse", "!", "video/x-h264,stream-format=byte-stream,alignment=au"]
+    command = ["gst-launch-1.0", "-q", "filesrc", f"location={file}", "!", *parse, "!", "filesink", f"location={out}"]
+    subprocess.run(command, check=True, timeout=60)
+    return out
 
 
 def only_once(capture: Path, out: Path) -> None:
