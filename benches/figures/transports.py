@@ -13,7 +13,7 @@ PARTS = (
         QUEUES,
     ),
     ("format", "how frames become", "bytes", "elementary-stream rtp ts"),
-    ("session", "between format", "and socket", "none rfc4571 rtp"),
+    ("session", "between format", "and socket", "none rfc4571 rtp rtsp"),
     ("socket", "of this kernel, or", "simulated", "datagram stream"),
 )
 EXAMPLES = (

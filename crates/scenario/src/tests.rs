@@ -73,7 +73,7 @@ fn every_datagram_transport_has_its_defaults() {
             overflow: transport.overflow().unwrap(),
             packets: PacketRule::Full,
             spread: Spread::AtOnce,
-            rtcp: Rtcp::Off,
+            rtcp: None,
             send_buffer,
             pacing,
             queue: transport.queue(),
@@ -97,12 +97,14 @@ fn every_stream_transport_has_its_defaults() {
         ("ts+tcp", Some(Pacing::Sender), None),
         ("http", Some(Pacing::Unpaced), None),
         ("http+ts", Some(Pacing::Sender), None),
+        ("rtsp", Some(Pacing::Sender), None),
     ];
     assert_eq!(expected.len(), Transport::ALL.iter().filter(|one| one.family() == Family::Stream).count());
     for (name, pacing, unsent_limit) in expected {
         let transport: TransportKind = name.parse().unwrap();
         let tcp = Tcp { send_buffer: None, congestion: "cubic".to_owned(), unsent_limit, options: None };
-        let kind = FlowKind::Stream(StreamFlow { transport, pacing, tcp, queue: transport.queue() });
+        let rtcp = (name == "rtsp").then_some(Rtcp::Full);
+        let kind = FlowKind::Stream(StreamFlow { transport, pacing, rtcp, tcp, queue: transport.queue() });
         assert_eq!(flow_of(name), common(transport, 1_000, kind));
     }
 }
@@ -292,8 +294,12 @@ fn flows_are_checked_one_by_one_and_together() {
         ("tcp", "spread = \"none\"", "udp-blocking"),
         ("udp", "unsent_limit = \"16 KiB\"", "stream transports (tcp, tcp+ifd,"),
         ("udp", "congestion = \"reno\"", "tcp"),
-        ("tcp+ifd", "pacing = \"sender\"", "a key of udp-blocking, ts, ts+rtp, tcp, rtp+tcp, ts+tcp, http and http+ts"),
-        ("udp", "pacing = \"none\"", "a key of udp-blocking, ts, ts+rtp, tcp, rtp+tcp, ts+tcp, http and http+ts"),
+        (
+            "tcp+ifd",
+            "pacing = \"sender\"",
+            "a key of udp-blocking, ts, ts+rtp, tcp, rtp+tcp, ts+tcp, http, http+ts and rtsp",
+        ),
+        ("udp", "pacing = \"none\"", "a key of udp-blocking, ts, ts+rtp, tcp, rtp+tcp, ts+tcp, http, http+ts and rtsp"),
     ];
     for (transport, line, owner) in mine {
         let key = line.split(' ').next().unwrap();

@@ -110,7 +110,7 @@ impl Announcement {
     pub fn receiver(&self, recording: &FlowRecording) -> Result<ReceiverSession, AnnouncementError> {
         self.check()?;
         let half = match (self.packets(), self.transport.is_stream()) {
-            (Some(packets), true) => packets.receiver(),
+            (Some(packets), true) => packets.receiver(self.transport.profile().parts.session),
             (Some(packets), false) => ReceivingHalf::Datagram(DatagramReceiver::new(packets.depacketizer())),
             (None, _) => ReceivingHalf::Stream(StreamReceiver::new(Pacing::Immediate).of_codec(self.codec)),
         };

@@ -299,7 +299,9 @@ impl ReceiverSession {
 
     /// What was recorded.
     pub fn into_log(self) -> ReceiverLog {
-        ReceiverLog { rtcp: self.reports.into_iter().map(RtcpEnd::into_log).collect(), ..self.reception.log }
+        let of_asking = self.asked.and_then(|mut asked| asked.asking.take_rtcp());
+        let reports = self.reports.into_iter().map(RtcpEnd::into_log).chain(of_asking);
+        ReceiverLog { rtcp: reports.collect(), ..self.reception.log }
     }
 
     fn drain_events(&mut self) {

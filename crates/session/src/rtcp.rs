@@ -4,6 +4,7 @@ use framewire_transport::socket::{DatagramSend, SocketError};
 use framewire_units::{Bitrate, DataSize, Seed, Timestamp};
 use framewire_wire::rtcp::{Event, Participant, RtcpBandwidth, Settings};
 use framewire_wire::rtp::RtpHeader;
+use framewire_wire::rtsp::FRAME_HEADER;
 
 use crate::half::{ChannelId, Channels};
 use crate::sound::{SOUND_CHANNEL, SOUND_TRACK};
@@ -35,7 +36,15 @@ pub(crate) struct RtcpSetup {
     pub(crate) media: ChannelId,
     /// Of their time stamps, in hertz.
     pub(crate) clock_rate: u32,
+    /// Bytes of headers below RTCP, which count as its own.
+    pub(crate) lower_headers: usize,
 }
+
+/// Bytes of IPv4 (RFC 791, 3.1) and UDP (RFC 768).
+pub(crate) const UDP_HEADERS: usize = 28;
+
+/// The same of IPv4 and TCP without options (RFC 9293, 3.1), and of a frame in RTSP (RFC 2326, section 10.12).
+pub(crate) const INTERLEAVED_HEADERS: usize = 40 + FRAME_HEADER;
 
 /// What one end sent and what came to it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -60,6 +69,8 @@ pub(crate) struct RtcpEnd {
     media: ChannelId,
     /// Bytes that may still be kept.
     room: usize,
+    /// The other end has left.
+    is_alone: bool,
 }
 
 /// The channels of a sender, whose reports are told what leaves on the channels that they are about.
@@ -111,25 +122,25 @@ impl RtcpSetup {
         RtcpBandwidth::described(session, None, (!receivers).then_some(0))
     }
 
-    /// The sender's end.
-    pub(crate) fn sender(&self) -> RtcpEnd {
-        self.end(self.ssrc, "sender")
+    /// The sender's end, which joins now.
+    pub(crate) fn sender(&self, now: Timestamp) -> RtcpEnd {
+        self.end(now, self.ssrc, "sender")
     }
 
-    /// The receiver's end.
-    pub(crate) fn receiver(&self) -> RtcpEnd {
-        self.end(!self.ssrc, "receiver")
+    /// The receiver's end, which joins now.
+    pub(crate) fn receiver(&self, now: Timestamp) -> RtcpEnd {
+        self.end(now, !self.ssrc, "receiver")
     }
 
-    fn end(&self, ssrc: u32, end: &str) -> RtcpEnd {
+    fn end(&self, now: Timestamp, ssrc: u32, end: &str) -> RtcpEnd {
         let name = format!("{end}@{}", self.flow);
-        let (bandwidth, clock_rate) = (self.bandwidth, self.clock_rate);
-        let settings = Settings { ssrc, name, bandwidth, clock_rate, ..Settings::default() };
-        let participant = Participant::new(settings, Timestamp::ZERO, self.seed);
+        let (bandwidth, clock_rate, lower_headers) = (self.bandwidth, self.clock_rate, self.lower_headers);
+        let settings = Settings { ssrc, name, bandwidth, clock_rate, lower_headers, ..Settings::default() };
+        let participant = Participant::new(settings, now, self.seed);
         let participant = participant.expect("invariant: the name of a flow has at most 64 letters");
         let track = if self.media == SOUND_CHANNEL { SOUND_TRACK } else { 0 };
         let log = RtcpLog { track, clock_rate, ..RtcpLog::default() };
-        RtcpEnd { participant, log, media: self.media, room: MOST_KEPT }
+        RtcpEnd { participant, log, media: self.media, room: MOST_KEPT, is_alone: false }
     }
 }
 
@@ -147,8 +158,13 @@ impl RtcpEnd {
     /// A packet of RTP was sent.
     pub(crate) fn handle_rtp_sent(&mut self, now: Timestamp, datagram: &[u8]) {
         if let Ok((header, payload)) = RtpHeader::parse(datagram) {
-            self.participant.handle_rtp_sent(now, header.timestamp, payload.len());
+            self.handle_packet_sent(now, header.timestamp, payload.len());
         }
+    }
+
+    /// The same of one with this time stamp, and so many bytes of payload.
+    pub(crate) fn handle_packet_sent(&mut self, now: Timestamp, timestamp: u32, octets: usize) {
+        self.participant.handle_rtp_sent(now, timestamp, octets);
     }
 
     /// A packet of RTP came.
@@ -174,8 +190,14 @@ impl RtcpEnd {
             has_left |= matches!(event, Event::Left { .. });
         }
         if has_left && self.participant.census().members == 1 {
+            self.is_alone = true;
             self.participant.leave(now);
         }
+    }
+
+    /// True when the other end has sent BYE, and nobody else is there.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.is_alone
     }
 
     /// Sends what is due; `send` says whether it left. A report that finds no room is lost, as a datagram is.
@@ -234,9 +256,9 @@ mod tests {
     #[test]
     fn what_a_hostile_end_says_is_kept_up_to_a_limit() {
         let bandwidth = RtcpSetup::bandwidth(Bitrate::from_mbps(1), true);
-        let (flow, media, clock_rate) = ("rtp".to_owned(), ChannelId(0), 90_000);
-        let setup = RtcpSetup { flow, ssrc: 1, bandwidth, seed: Seed(1), media, clock_rate };
-        let mut end = setup.receiver();
+        let (flow, media, clock_rate, lower_headers) = ("rtp".to_owned(), ChannelId(0), 90_000, UDP_HEADERS);
+        let setup = RtcpSetup { flow, ssrc: 1, bandwidth, seed: Seed(1), media, clock_rate, lower_headers };
+        let mut end = setup.receiver(Timestamp::ZERO);
         let report = Report { ssrc: 9, ..Report::default() };
         let names = (0..31).map(|ssrc| (ssrc, "n".repeat(255))).collect();
         let datagram = Compound { reports: vec![report], names, ..Compound::default() }.emit().unwrap();

@@ -91,6 +91,8 @@ struct Truth<'a> {
     came: u64,
     /// Numbers expected, and those that had come, at the report before.
     before: (u64, u64),
+    /// Over a stream nothing is lost.
+    is_stream: bool,
 }
 
 impl<'a> Truth<'a> {
@@ -100,11 +102,15 @@ impl<'a> Truth<'a> {
             received.datagrams.iter().filter(move |datagram| (datagram.sequence >= FIRST_OF_SOUND) == (track != 0));
         let arrivals = of_track.map(move |datagram| (datagram.at, datagram.sequence - first));
         let arrivals: Box<dyn Iterator<Item = (Timestamp, u64)> + 'a> = Box::new(arrivals);
-        Self { arrivals: arrivals.peekable(), came: 0, before: (0, 0) }
+        Self { arrivals: arrivals.peekable(), came: 0, before: (0, 0), is_stream: !received.reads.is_empty() }
     }
 
     /// Reports come in the order in which they were sent.
     fn say(&mut self, record: &mut RtcpRecord, block: &ReportBlock) {
+        if self.is_stream {
+            (record.true_lost, record.true_fraction_lost) = (Some(0), Some(0.0));
+            return;
+        }
         // The flow's first sequence number is 0, and the lab's streams end before 2^32.
         let expected = u64::from(block.highest_sequence) + 1;
         while self.arrivals.next_if(|&(at, sequence)| at <= record.sent && sequence < expected).is_some() {

@@ -209,7 +209,9 @@ impl SenderSession {
 
     /// What was recorded.
     pub fn into_log(self) -> SenderLog {
-        SenderLog { rtcp: self.reports.into_iter().map(RtcpEnd::into_log).collect(), ..self.log }
+        let of_serving = self.serving.and_then(|mut serving| serving.take_rtcp());
+        let reports = self.reports.into_iter().map(RtcpEnd::into_log).chain(of_serving);
+        SenderLog { rtcp: reports.collect(), ..self.log }
     }
 
     fn can_offer(&self, now: Timestamp) -> bool {
@@ -304,6 +306,11 @@ impl SenderSession {
             SenderEvent::BeginsSequence { frame, at } => self.record(frame, at, FrameEventKind::BeginsSequence),
             SenderEvent::Renumbered { frame, by, size, .. } => {
                 self.log.renumbered.push((frame, by, Some(u32::try_from(size).unwrap_or(u32::MAX))));
+            }
+            SenderEvent::Packet { at, timestamp, octets } => {
+                if let Some(serving) = &mut self.serving {
+                    serving.handle_packet_sent(at, timestamp, octets);
+                }
             }
             SenderEvent::LastByte { frame, at, end } => {
                 self.log.frame_ends.extend(end);

@@ -10,6 +10,7 @@ mod kernel_dataset;
 mod repeats;
 mod rivals;
 mod rtcp;
+mod rtsp;
 #[path = "../examples/hybrid/setup.rs"]
 #[expect(dead_code, reason = "shared with the example, which uses all of it")]
 mod setup;

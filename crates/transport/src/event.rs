@@ -49,6 +49,15 @@ pub enum SenderEvent {
         /// Its size in bytes as it is sent.
         size: u64,
     },
+    /// A packet of RTP is in the stream, whose session reports what was sent (RFC 3550, section 6.4.1).
+    Packet {
+        /// When.
+        at: Timestamp,
+        /// Its time stamp.
+        timestamp: u32,
+        /// Bytes of its payload.
+        octets: u32,
+    },
     /// The last byte of the frame entered the socket. On a stream, frames leave in the order of these events.
     LastByte {
         /// Frame number in decode order.

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::net::IpAddr;
 
 use crate::mpeg_ts;
+use crate::rtcp::RtcpBandwidth;
 use crate::rtp_payload::{CLOCK_RATE, PayloadFormat, StreamDescription};
 
 /// One stream of a session.
@@ -82,6 +83,27 @@ pub fn describe_transport_stream(address: IpAddr, port: u16) -> String {
         "v=0\r\no=- 0 0 IN {kind} {address}\r\ns=framewire\r\nc=IN {kind} {address}\r\nt=0 0\r\n\
          m=video {port} RTP/AVP {payload_type}\r\na=rtpmap:{payload_type} MP2T/{CLOCK_RATE}\r\n"
     )
+}
+
+/// The same description with what RTCP may take of each of its streams (RFC 3556, section 2).
+///
+/// ```
+/// use framewire_wire::{rtcp::RtcpBandwidth, rtp_payload::mpeg_video, sdp};
+///
+/// let text = sdp::describe(&mpeg_video::FORMAT, [127, 0, 0, 1].into(), 5004, &[]);
+/// let text = sdp::with_rtcp_bandwidth(&text, RtcpBandwidth::NONE);
+/// assert!(text.ends_with("m=video 5004 RTP/AVP 32\r\nb=RS:0\r\nb=RR:0\r\na=rtpmap:32 MPV/90000\r\n"));
+/// ```
+pub fn with_rtcp_bandwidth(description: &str, bandwidth: RtcpBandwidth) -> String {
+    let mut text = String::with_capacity(description.len() + 32);
+    for line in description.split_inclusive('\n') {
+        text.push_str(line);
+        // RFC 8866, section 9: bandwidth stands before attributes, and here no stream has a line of its own between.
+        if line.starts_with("m=") {
+            text.push_str(&bandwidth.describe());
+        }
+    }
+    text
 }
 
 /// Whether a stream can be received whose description has these parameters of its format (the value of `a=fmtp` behind the

@@ -343,6 +343,7 @@ impl<P: Placed> State<P> {
                 | SenderEvent::BeginsSequence { .. }
                 | SenderEvent::Renumbered { .. }
                 | SenderEvent::FirstByte { .. }
+                | SenderEvent::Packet { .. }
                 | SenderEvent::Datagram { .. } => {}
             }
         }

@@ -36,8 +36,8 @@ pub struct DatagramFlow {
     pub spread: Spread,
     /// Which reports its ends send each other; only for datagrams of RTP, absent: none.
     // A flow without them is written as before there was the key.
-    #[serde(skip_serializing_if = "rtcp::is_off")]
-    pub rtcp: Rtcp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rtcp: Option<Rtcp>,
     /// `SO_SNDBUF` as getsockopt reports it; absent: the kernel's own (autotuned on TCP).
     #[serde(serialize_with = "text::serialize_optional", skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "text::schema::<DataSize>")]
@@ -66,7 +66,7 @@ impl DatagramFlow {
             overflow,
             packets: section.text("packets")?.unwrap_or(PacketRule::Full),
             spread: section.text("spread")?.unwrap_or(Spread::AtOnce),
-            rtcp: rtcp::read(section)?,
+            rtcp: rtcp::read(section, transport)?,
             send_buffer: send_buffer(section, transport.profile())?,
             pacing: pacing::read(section, transport)?,
             queue: queue::read(section, transport)?,

@@ -19,17 +19,21 @@ words! {
     }
 }
 
-/// What is sent in RTP over UDP can have it.
+/// What is sent in RTP over UDP or in RTSP can have it.
 pub(super) fn keys(kind: TransportKind) -> &'static [&'static str] {
     let parts = kind.profile().parts;
-    if parts.format == Format::Rtp || parts.session == Session::Rtp { &["rtcp"] } else { &[] }
+    let has_room = parts.session == Session::Rtp
+        || parts.session == Session::Rtsp
+        || parts.format == Format::Rtp && !kind.is_stream();
+    if has_room { &["rtcp"] } else { &[] }
 }
 
-/// `none` where nothing is said: so streams are what they were before there was the key.
-pub(super) fn read(section: &mut Section) -> Result<Rtcp, ScenarioError> {
-    Ok(section.text("rtcp")?.unwrap_or(Rtcp::Off))
-}
-
-pub(super) fn is_off(rtcp: &Rtcp) -> bool {
-    *rtcp == Rtcp::Off
+/// Where nothing is said, `full` in RTSP, whose servers and clients have it; else none, and such a flow is written as before
+/// there was the key.
+pub(super) fn read(section: &mut Section, transport: TransportKind) -> Result<Option<Rtcp>, ScenarioError> {
+    let said = section.text("rtcp")?;
+    Ok(match transport.profile().parts.session {
+        Session::Rtsp => said.or(Some(Rtcp::Full)),
+        _ => said.filter(|&rtcp| rtcp != Rtcp::Off),
+    })
 }

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::pacing::{self, Pacing};
-use super::queue;
 use super::tcp::Tcp;
+use super::{Rtcp, queue, rtcp};
 use crate::error::ScenarioError;
 use crate::section::Section;
 
@@ -20,6 +20,9 @@ pub struct StreamFlow {
     /// What paces the sender; present exactly for `tcp` and `udp-blocking`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pacing: Option<Pacing>,
+    /// Which reports its ends send each other; present exactly for `rtsp`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rtcp: Option<Rtcp>,
     /// Its connection.
     #[serde(flatten)]
     pub tcp: Tcp,
@@ -31,13 +34,14 @@ pub struct StreamFlow {
 
 impl StreamFlow {
     pub(super) fn keys(kind: TransportKind) -> Vec<&'static str> {
-        [pacing::keys(kind), Tcp::KEYS, queue::keys(kind)].concat()
+        [pacing::keys(kind), rtcp::keys(kind), Tcp::KEYS, queue::keys(kind)].concat()
     }
 
     pub(super) fn read(section: &mut Section, transport: TransportKind) -> Result<Self, ScenarioError> {
         Ok(Self {
             transport,
             pacing: pacing::read(section, transport)?,
+            rtcp: rtcp::read(section, transport)?,
             tcp: Tcp::read(section, transport.profile())?,
             queue: queue::read(section, transport)?,
         })

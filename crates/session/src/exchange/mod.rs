@@ -5,6 +5,7 @@
 //! then on. What is said goes before the movie on the same stream, between two of its packets.
 
 mod http;
+pub(crate) mod rtsp;
 #[cfg(test)]
 pub(crate) mod testing;
 
@@ -16,6 +17,8 @@ use framewire_transport::socket::SocketError;
 use framewire_units::Timestamp;
 
 pub(crate) use http::{Fetched, HttpAsking, HttpServing};
+
+use crate::rtcp::RtcpLog;
 
 /// What a receiver wants of its sender.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,6 +62,14 @@ pub trait Serving: fmt::Debug + Send {
 
     /// True when nothing more is expected of the receiver.
     fn is_over(&self) -> bool;
+
+    /// A packet of RTP was written, with this time stamp and so many bytes of payload.
+    fn handle_packet_sent(&mut self, _now: Timestamp, _timestamp: u32, _octets: u32) {}
+
+    /// What was said by RTCP on the same stream, at the end; `None` where nothing is.
+    fn take_rtcp(&mut self) -> Option<RtcpLog> {
+        None
+    }
 }
 
 /// What a receiver learns of its sender.
@@ -96,6 +107,11 @@ pub trait Asking: fmt::Debug + Send {
 
     /// True from the first byte of the movie on: a player counts from then.
     fn has_begun(&self) -> bool;
+
+    /// What was said by RTCP on the same stream, at the end; `None` where nothing is.
+    fn take_rtcp(&mut self) -> Option<RtcpLog> {
+        None
+    }
 }
 
 /// Bytes that are to be written, in order, as the socket takes them.

@@ -3,7 +3,7 @@
 use framewire_scenario::{self as scenario, Rtcp};
 use framewire_transport::queue::FrameQueue;
 use framewire_transport::{DatagramReceiver, DatagramSender, Overflow, Spread};
-use framewire_units::Seed;
+use framewire_units::{Seed, Timestamp};
 use framewire_wire::rtp_payload::CLOCK_RATE;
 
 use super::movie::MovieSetup;
@@ -12,7 +12,7 @@ use super::sound::SoundStream;
 use super::{BuildError, CommonSetup};
 use crate::plan::SendingPlan;
 use crate::receiver::{ReceiverLog, ReceiverSession, ReceivingHalf};
-use crate::rtcp::RtcpSetup;
+use crate::rtcp::{RtcpSetup, UDP_HEADERS};
 use crate::sender::{MOVIE_CHANNEL, SenderSession, SendingHalf};
 use crate::sound::SOUND_CHANNEL;
 
@@ -44,16 +44,21 @@ impl DatagramSetup {
         let setup = |ssrc, rate, media, clock_rate| RtcpSetup {
             flow: flow.clone(),
             ssrc,
-            bandwidth: RtcpSetup::bandwidth(rate, own.rtcp == Rtcp::Full),
+            bandwidth: RtcpSetup::bandwidth(rate, own.rtcp == Some(Rtcp::Full)),
             seed: Seed(u64::from(ssrc)),
             media,
             clock_rate,
+            lower_headers: UDP_HEADERS,
         };
         let of_sound = packets.sound().zip(movie.plan.sound());
         let of_sound =
             of_sound.map(|(stream, sound)| setup(stream.ssrc(), sound.mean_rate(), SOUND_CHANNEL, stream.clock_rate()));
         let of_movie = setup(ssrc, session, MOVIE_CHANNEL, CLOCK_RATE);
-        let rtcp = if own.rtcp == Rtcp::Off { vec![] } else { [of_movie].into_iter().chain(of_sound).collect() };
+        let rtcp = if own.rtcp.unwrap_or(Rtcp::Off) == Rtcp::Off {
+            vec![]
+        } else {
+            [of_movie].into_iter().chain(of_sound).collect()
+        };
         Ok(Self { common, movie, overflow: own.overflow, error_reports, packets, spread: own.spread, rtcp })
     }
 
@@ -89,7 +94,7 @@ impl DatagramSetup {
         // Sound is never given up for want of room.
         let of_sound = |sound: &SoundStream| DatagramSender::new(FrameQueue::direct(), sound.packets(), Overflow::Wait);
         let session = self.movie.sender(half, &self.common).with_sound(self.packets.sound().map(of_sound));
-        session.with_reports(self.rtcp.iter().map(RtcpSetup::sender).collect())
+        session.with_reports(self.rtcp.iter().map(|rtcp| rtcp.sender(Timestamp::ZERO)).collect())
     }
 
     /// The receiver's side.
@@ -97,6 +102,6 @@ impl DatagramSetup {
         let half = ReceivingHalf::Datagram(DatagramReceiver::new(self.packets.expected().depacketizer()));
         let sound = self.packets.sound().map(|sound| DatagramReceiver::new(sound.depacketizer()));
         let session = ReceiverSession::new(half, ReceiverLog::new(&self.common.recording)).with_sound(sound);
-        session.with_reports(self.rtcp.iter().map(RtcpSetup::receiver).collect())
+        session.with_reports(self.rtcp.iter().map(|rtcp| rtcp.receiver(Timestamp::ZERO)).collect())
     }
 }

@@ -209,8 +209,10 @@ impl FlowSetup {
     /// The same flow, whose draws are of this seed.
     #[must_use]
     pub fn seeded(mut self, seed: Seed) -> Self {
-        if let Self::Datagram(setup) = &mut self {
-            setup.seeded(seed);
+        match &mut self {
+            Self::Datagram(setup) => setup.seeded(seed),
+            Self::Stream(setup) => setup.seeded(seed),
+            Self::Adaptive(_) | Self::Bulk(_) | Self::External(_) => {}
         }
         self
     }

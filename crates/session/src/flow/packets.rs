@@ -12,7 +12,9 @@ use super::file::MovieFile;
 use super::movie::MovieSetup;
 use super::sound::SoundStream;
 use super::{BuildError, CommonSetup};
+use crate::exchange::rtsp::{RTP_CHANNEL, RtspSetup};
 use crate::receiver::ReceivingHalf;
+use crate::rtcp::RtcpSetup;
 
 /// First RTP sequence number. RFC 3550, 5.1 wants it random against known-plaintext attacks; nothing is encrypted
 /// here, and runs are to be repeatable.
@@ -81,6 +83,16 @@ impl MoviePackets {
         }
     }
 
+    /// The session of RTSP in which they go, with these reports.
+    ///
+    /// # Panics
+    /// Where they are not those of RTP.
+    pub(super) fn rtsp(&self, movie: &MovieSetup, rtcp: Option<RtcpSetup>) -> RtspSetup {
+        let Self::Rtp { format, origin, .. } = self else { panic!("invariant: RTSP carries RTP") };
+        let first = movie.plan.outgoing(0);
+        RtspSetup::new(format, &first.bytes, *origin, first.rtp_timestamp, rtcp)
+    }
+
     /// Cuts frames into datagrams.
     pub(super) fn packetizer(&self) -> Packetizer {
         match self {
@@ -112,9 +124,12 @@ impl MoviePackets {
         if let Self::Rtp { sound, .. } = self { sound.as_ref() } else { None }
     }
 
-    /// A sending half over a stream of bytes, whose frames go in packets.
-    pub(super) fn sender(&self, half: StreamSender) -> StreamSender {
+    /// A sending half over a stream of bytes in this session, whose frames go in packets.
+    pub(super) fn sender(&self, half: StreamSender, session: Session) -> StreamSender {
         match self {
+            Self::Rtp { packetizer, .. } if session == Session::Rtsp => {
+                half.interleaved(packetizer.clone(), RTP_CHANNEL)
+            }
             Self::Rtp { packetizer, sound, .. } => {
                 let half = half.in_packets(packetizer.clone());
                 sound.iter().fold(half, |half, sound| half.with_sound(sound.packets()))
@@ -174,12 +189,15 @@ impl ExpectedPackets {
         }
     }
 
-    /// The receiving half over a stream of bytes.
-    pub(crate) fn receiver(&self) -> ReceivingHalf {
+    /// The receiving half over a stream of bytes in this session.
+    pub(crate) fn receiver(&self, session: Session) -> ReceivingHalf {
         let largest = Limits::default().largest_frame;
         ReceivingHalf::Packets(match self {
             Self::Rtp { sound, .. } => {
-                let half = PacketStreamReceiver::new(self.of_rtp());
+                let half = match session {
+                    Session::Rtsp => PacketStreamReceiver::of_packets(self.of_rtp()),
+                    _ => PacketStreamReceiver::new(self.of_rtp()),
+                };
                 sound.iter().fold(half, |half, sound| half.with_sound(sound.ssrc(), sound.depacketizer()))
             }
             Self::AnyRtp { .. } => PacketStreamReceiver::new(self.of_rtp()),

@@ -1,19 +1,21 @@
 //! The movie as a stream of bytes over TCP: the elementary stream, RTP packets behind their lengths, or a transport stream.
 
-use framewire_scenario::{self as scenario, Pacing};
+use framewire_scenario::{self as scenario, Pacing, Rtcp};
 use framewire_transport::registry::Session;
 use framewire_transport::{Pacing as ReceiverPacing, StreamReceiver, StreamSender};
-use framewire_units::Timestamp;
-use framewire_wire::rtp_payload::PacketRule;
+use framewire_units::{Seed, Timestamp};
+use framewire_wire::rtp_payload::{CLOCK_RATE, PacketRule};
 
 use super::movie::MovieSetup;
 use super::packets::MoviePackets;
 use super::{BuildError, CommonSetup, ConnectionSettings};
+use crate::exchange::rtsp::RtspSetup;
 use crate::exchange::{Asking, Fetched, HttpAsking, HttpServing, Serving};
 use crate::half::End;
 use crate::plan::SendingPlan;
 use crate::receiver::{ReceiverLog, ReceiverSession, ReceivingHalf};
-use crate::sender::{SenderSession, SendingHalf};
+use crate::rtcp::{INTERLEAVED_HEADERS, RtcpSetup};
+use crate::sender::{MOVIE_CHANNEL, SenderSession, SendingHalf};
 
 /// A flow of the movie over a byte stream.
 #[derive(Clone, Debug)]
@@ -23,6 +25,8 @@ pub struct StreamSetup {
     movie: MovieSetup,
     /// Where it goes in packets: how they are made, and put together.
     packets: Option<MoviePackets>,
+    /// Where the receiver asks for it by RTSP.
+    rtsp: Option<RtspSetup>,
     /// What the sender's socket is to be like.
     pub connection: ConnectionSettings,
 }
@@ -37,7 +41,16 @@ impl StreamSetup {
         let connection = common.connection(&own.tcp);
         let movie = MovieSetup::new(plan, own.transport, own.queue, own.pacing);
         let packets = MoviePackets::new(&movie, &common, PacketRule::Full, ssrc)?;
-        Ok(Self { common, movie, packets, connection })
+        let in_rtsp = packets.as_ref().filter(|_| movie.parts().session == Session::Rtsp);
+        let rtsp = in_rtsp.map(|packets| packets.rtsp(&movie, reports(&common, &movie.plan, own.rtcp, ssrc)));
+        Ok(Self { common, movie, packets, rtsp, connection })
+    }
+
+    /// The same flow, whose draws are of this seed.
+    pub(super) fn seeded(&mut self, seed: Seed) {
+        if let Some(rtsp) = &mut self.rtsp {
+            rtsp.seeded(seed);
+        }
     }
 
     /// The end that opens the connection.
@@ -68,11 +81,12 @@ impl StreamSetup {
     pub fn sender(&self) -> SenderSession {
         let half = StreamSender::new(self.movie.queue(), self.connection.unsent_limit);
         let half = match &self.packets {
-            Some(packets) => packets.sender(half),
+            Some(packets) => packets.sender(half, self.movie.parts().session),
             None => half,
         };
         let serving =
             self.fetched().map(|fetched| Box::new(HttpServing::new(&fetched, Timestamp::ZERO)) as Box<dyn Serving>);
+        let serving = serving.or_else(|| self.rtsp.as_ref().map(RtspSetup::serving));
         self.movie.sender(SendingHalf::Stream(half), &self.common).with_serving(serving)
     }
 
@@ -83,10 +97,25 @@ impl StreamSetup {
             Pacing::Sender | Pacing::Unpaced => ReceiverPacing::Immediate,
         };
         let half = match &self.packets {
-            Some(packets) => packets.expected().receiver(),
+            Some(packets) => packets.expected().receiver(self.movie.parts().session),
             None => ReceivingHalf::Stream(StreamReceiver::new(pacing).of_codec(self.plan().codec())),
         };
         let asking = self.fetched().map(|fetched| Box::new(HttpAsking::new(&fetched)) as Box<dyn Asking>);
+        let asking = asking.or_else(|| self.rtsp.as_ref().map(RtspSetup::asking));
         ReceiverSession::new(half, ReceiverLog::new(&self.common.recording)).with_asking(asking)
     }
+}
+
+/// The reports that go between the packets of a flow in RTSP; `None` where it has none.
+fn reports(common: &CommonSetup, plan: &SendingPlan, wanted: Option<Rtcp>, ssrc: u32) -> Option<RtcpSetup> {
+    let wanted = wanted.filter(|&rtcp| rtcp != Rtcp::Off)?;
+    Some(RtcpSetup {
+        flow: common.name().to_owned(),
+        ssrc,
+        bandwidth: RtcpSetup::bandwidth(plan.mean_rate(), wanted == Rtcp::Full),
+        seed: Seed(u64::from(ssrc)),
+        media: MOVIE_CHANNEL,
+        clock_rate: CLOCK_RATE,
+        lower_headers: INTERLEAVED_HEADERS,
+    })
 }

@@ -147,6 +147,7 @@ impl TransportKind {
     /// True where it carries sound beside the movie.
     pub const fn carries_sound(self) -> bool {
         matches!(self.0.parts.format, Format::Ts | Format::Rtp | Format::Mp4)
+            && !matches!(self.0.parts.session, Session::Rtsp)
     }
 
     /// Whether packets of a movie of this codec can be cut by a rule; always where it does not go in packets.

@@ -69,6 +69,9 @@ pub(super) fn carrier(parts: Parts) -> String {
         SocketKind::Datagram(_) => "udp",
         SocketKind::Stream => "tcp",
     };
+    if parts.session == Session::Rtsp {
+        return "rtsp".to_owned();
+    }
     if parts.format == Format::Ts {
         let session = if parts.session == Session::Rtp { "ts+rtp" } else { "ts" };
         // A socket that waits for room needs no word.
@@ -84,6 +87,10 @@ pub(super) fn carrier(parts: Parts) -> String {
 /// The parts that a name is made of; `None` where a word of it is unknown or out of order.
 fn parts(name: &str) -> Option<Parts> {
     let mut words = name.split('+').peekable();
+    if words.next_if_eq(&"rtsp").is_some() {
+        let queue = words.next().map_or(Ok(Queue::Direct), str::parse).ok()?;
+        return words.next().is_none().then_some(Parts { queue, ..table::RTSP.parts });
+    }
     let over_http = words.next_if_eq(&"http").is_some();
     let format: Option<Format> = words.peek().and_then(|word| word.parse().ok());
     words.next_if(|_| format.is_some());

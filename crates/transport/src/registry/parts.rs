@@ -56,6 +56,8 @@ words! {
         Rtp = "rtp",
         /// The body of a response of HTTP/1.1 (RFC 9112), for which the receiver asks.
         Http = "http",
+        /// RTSP 1.0 (RFC 2326): the receiver asks for the movie, whose packets of RTP go between the messages.
+        Rtsp = "rtsp",
     }
 }
 
@@ -166,6 +168,7 @@ impl Session {
         match self {
             Self::None | Self::Rfc4571 | Self::Rtp => false,
             Self::Http => true,
+            Self::Rtsp => true,
         }
     }
 
@@ -210,6 +213,12 @@ impl Parts {
             ),
             (Format::Rtp, Session::None, SocketKind::Stream) => {
                 Err("a stream of bytes does not say where an RTP packet ends: session \"rfc4571\" does")
+            }
+            (Format::ElementaryStream | Format::Ts, Session::Rtsp, _) => {
+                Err("RTSP here carries packets of RTP: format \"rtp\"")
+            }
+            (Format::Rtp, Session::Rtsp, SocketKind::Datagram(_)) => {
+                Err("RTSP here carries the packets in its own connection: socket \"stream\"")
             }
             (_, Session::Rfc4571, SocketKind::Datagram(_)) => {
                 Err("RFC 4571 says where packets end in a stream of bytes; a datagram ends by itself")

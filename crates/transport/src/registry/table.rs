@@ -7,7 +7,7 @@ use super::parts::{Format, Parts, Queue, Session, SocketKind};
 use crate::datagram::Overflow;
 
 /// Every entry, in the order in which they are shown.
-pub(super) const ENTRIES: [&Profile; 18] = [
+pub(super) const ENTRIES: [&Profile; 19] = [
     &UDP_BLOCKING,
     &UDP,
     &UDP_WHOLE,
@@ -26,6 +26,7 @@ pub(super) const ENTRIES: [&Profile; 18] = [
     &TS_TCP,
     &HTTP,
     &HTTP_TS,
+    &RTSP,
 ];
 
 /// The entry of these parts.
@@ -224,5 +225,13 @@ pub(super) const HTTP_TS: Profile = Profile {
     name: "http+ts",
     summary: "An MPEG transport stream over HTTP/1.1, which the receiver asks for and that is sent at its own pace.",
     parts: transport_stream(Session::Http, SocketKind::Stream),
+    ..TCP
+};
+
+/// RTP as from `udp`, interleaved in RTSP over the socket of `tcp`.
+pub(super) const RTSP: Profile = Profile {
+    name: "rtsp",
+    summary: "RTP in a connection of RTSP, which the receiver opens to ask for the movie.",
+    parts: Parts { queue: Queue::Direct, format: Format::Rtp, session: Session::Rtsp, socket: SocketKind::Stream },
     ..TCP
 };

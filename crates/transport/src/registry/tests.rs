@@ -49,7 +49,7 @@ fn what_fills_first_is_as_the_reasons_say() {
 #[test]
 fn parts_follow_the_name() {
     for kind in TransportKind::ALL {
-        assert_eq!(kind.is_stream(), kind.name().contains("tcp") || kind.name().contains("http"));
+        assert_eq!(kind.is_stream(), ["tcp", "http", "rtsp"].iter().any(|word| kind.name().contains(word)));
         assert_eq!(kind.overflow().is_none(), kind.is_stream());
         assert_eq!(kind.frame_queue::<Bytes>().accepts_while_writing(), kind.profile().parts.queue != Queue::Direct);
         assert_eq!(kind.wants_error_reports(), kind.name() == "udp-whole");
@@ -86,6 +86,20 @@ fn every_combination_that_makes_sense_has_a_name_and_the_settings_of_the_nearest
         ("rtp+tcp+leaky", "As GStreamer's queue leaky=downstream, over rtp+tcp.", "as tcp+leaky"),
         ("rtp+tcp+keyframe", "As GStreamer's tcpserversink recover-policy=keyframe, over rtp+tcp.", "as tcp+keyframe"),
         ("rtp+tcp+obs", "As the RTMP output of OBS Studio, over rtp+tcp.", "as tcp+obs"),
+        ("rtsp+ifd", "I-Frame Delay: one frame waits, a more important one overwrites it, over rtsp.", "as tcp+ifd"),
+        (
+            "rtsp+ifd-optimised",
+            "I-Frame Delay, and no frame without its references, over rtsp.",
+            "as tcp+ifd-optimised",
+        ),
+        (
+            "rtsp+dependency",
+            "What the fewest frames depend on goes first, and no frame without its references, over rtsp.",
+            "as tcp+dependency",
+        ),
+        ("rtsp+leaky", "As GStreamer's queue leaky=downstream, over rtsp.", "as tcp+leaky"),
+        ("rtsp+keyframe", "As GStreamer's tcpserversink recover-policy=keyframe, over rtsp.", "as tcp+keyframe"),
+        ("rtsp+obs", "As the RTMP output of OBS Studio, over rtsp.", "as tcp+obs"),
     ];
     let (streams, others): (Vec<_>, Vec<_>) =
         made.into_iter().partition(|(name, ..)| name.starts_with("ts") || name.starts_with("http+ts"));
@@ -146,7 +160,11 @@ fn what_makes_no_sense_is_refused_with_the_reason() {
     assert!(of_parts(Format::Ts, Session::Rfc4571, SocketKind::Stream).contains("188 bytes"));
     assert!(of_parts(Format::Ts, Session::Rtp, SocketKind::Stream).contains("in datagrams"));
     assert!(of_parts(Format::Rtp, Session::Rtp, SocketKind::Stream).contains("of a transport stream"));
+    assert!(of_parts(Format::Ts, Session::Rtsp, SocketKind::Stream).contains("carries packets of RTP"));
+    assert!(of_parts(Format::Rtp, Session::Rtsp, SocketKind::Datagram(Overflow::Wait)).contains("its own connection"));
     for name in [
+        "rtsp+tcp",
+        "rtsp+ifd+ifd",
         "ts+rtp+rtp",
         "ts+tcp+rtp",
         "tcp+udp",

@@ -13,7 +13,8 @@ use crate::event::ReceiverEvent;
 
 /// Receives RTP packets that each stand behind their length (RFC 4571), a transport stream or an MP4 file, and puts frames together.
 ///
-/// Contract: give it what the socket has with [`handle_bytes`](Self::handle_bytes), at the end
+/// Contract: give it what the socket has with [`handle_bytes`](Self::handle_bytes), or where a session has taken the packets
+/// [apart](Self::of_packets), one packet at a time; at the end
 /// [`handle_end`](Self::handle_end); drain [`poll_event`](Self::poll_event) after each. It has no timeouts. A `Read` event
 /// says how many bytes were read so far, length fields included.
 #[derive(Debug)]
@@ -25,8 +26,8 @@ pub struct PacketStreamReceiver {
 
 #[derive(Debug)]
 enum Packets {
-    /// With the sound from a source of its own, by that.
-    Rtp(PacketReader, DatagramReceiver, Option<(u32, DatagramReceiver)>),
+    /// Behind their lengths, or each by itself; with the sound from a source of its own, by that.
+    Rtp(Option<PacketReader>, DatagramReceiver, Option<(u32, DatagramReceiver)>),
     TransportStream(Box<Demultiplexer>),
     File(Box<mp4::Demultiplexer>),
 }
@@ -34,7 +35,12 @@ enum Packets {
 impl PacketStreamReceiver {
     /// A receiving half at the start of a stream of RTP packets.
     pub fn new(depacketizer: Depacketizer) -> Self {
-        Self::of(Packets::Rtp(PacketReader::default(), DatagramReceiver::new(depacketizer), None))
+        Self::of(Packets::Rtp(Some(PacketReader::default()), DatagramReceiver::new(depacketizer), None))
+    }
+
+    /// The same that is given each packet of RTP by itself.
+    pub fn of_packets(depacketizer: Depacketizer) -> Self {
+        Self::of(Packets::Rtp(None, DatagramReceiver::new(depacketizer), None))
     }
 
     /// The same with sound as its second track: packets of RTP from this synchronisation source.
@@ -72,11 +78,15 @@ impl PacketStreamReceiver {
         self.events.push_back(ReceiverEvent::Read { total: self.total, at: now });
         match &mut self.packets {
             Packets::Rtp(reader, packets, sound) => {
-                reader.feed(bytes);
-                while let Some(packet) = reader.poll_packet() {
-                    match sound {
-                        Some((ssrc, sound)) if source_of(&packet) == Some(*ssrc) => sound.handle_datagram(now, &packet),
-                        _ => packets.handle_datagram(now, &packet),
+                let mut take = |packet: &[u8]| match sound {
+                    Some((ssrc, sound)) if source_of(packet) == Some(*ssrc) => sound.handle_datagram(now, packet),
+                    _ => packets.handle_datagram(now, packet),
+                };
+                match reader {
+                    None => take(bytes),
+                    Some(reader) => {
+                        reader.feed(bytes);
+                        std::iter::from_fn(|| reader.poll_packet()).for_each(|packet| take(&packet));
                     }
                 }
             }

@@ -6,7 +6,9 @@ use bytes::{Bytes, BytesMut};
 use framewire_units::{DataSize, Timestamp};
 use framewire_wire::mpeg_ts::{self, PACKET_LENGTH};
 use framewire_wire::rfc4571::{LENGTH_FIELD, put_packet};
+use framewire_wire::rtp::RtpHeader;
 use framewire_wire::rtp_payload::{Datagram, Packetizer};
+use framewire_wire::rtsp::{FRAME_HEADER, put_interleaved};
 
 use super::file::FileSamples;
 use crate::event::{SenderEvent, SenderPlace};
@@ -39,6 +41,7 @@ pub struct StreamSender {
     messages: VecDeque<Bytes>,
     unsent_limit: Option<DataSize>,
     format: StreamFormat,
+    framing: Framing,
     sending: Option<Sending>,
     /// The frame that something went before when some of it was written.
     interrupted: Option<Sending>,
@@ -53,12 +56,21 @@ pub struct StreamSender {
 enum StreamFormat {
     /// As they are.
     ElementaryStream,
-    /// As RTP packets, each behind its length (RFC 4571); sound, where there is any, from a source of its own.
+    /// As RTP packets, each behind its length; sound, where there is any, from a source of its own.
     Packets(Box<Packetizer>, Option<Box<SoundPackets>>),
     /// As packets of a transport stream, one behind the other.
     TransportStream(Box<mpeg_ts::Packetizer>),
     /// As samples of an MP4 file.
     File(FileSamples),
+}
+
+/// How the length of a packet of RTP stands before it.
+#[derive(Clone, Copy, Debug)]
+enum Framing {
+    /// In two bytes (RFC 4571).
+    Length,
+    /// Behind a dollar sign and the number of its channel (RFC 2326, section 10.12).
+    Interleaved(u8),
 }
 
 /// The send buffer S: the frame that is being written, or what goes before one.
@@ -114,6 +126,7 @@ impl StreamSender {
             messages: VecDeque::new(),
             unsent_limit,
             format: StreamFormat::ElementaryStream,
+            framing: Framing::Length,
             sending: None,
             interrupted: None,
             written: 0,
@@ -125,6 +138,12 @@ impl StreamSender {
     /// The same whose frames are sent as RTP packets, each behind its length (RFC 4571).
     pub fn in_packets(self, packetizer: Packetizer) -> Self {
         Self { format: StreamFormat::Packets(Box::new(packetizer), None), ..self }
+    }
+
+    /// The same whose frames are sent as RTP packets on this channel of a connection of RTSP, between its
+    /// [messages](Self::handle_message) (RFC 2326, section 10.12).
+    pub fn interleaved(self, packetizer: Packetizer, channel: u8) -> Self {
+        Self { framing: Framing::Interleaved(channel), ..self.in_packets(packetizer) }
     }
 
     /// The same with sound in RTP packets as well, from a source of its own in the same session (RFC 8860, section 4).
@@ -260,7 +279,7 @@ impl StreamSender {
             return self.go_first(What::Message, message);
         }
         while let Some(sound) = self.sound.pop_front() {
-            if let Some(bytes) = self.format.bytes_of_sound(&sound) {
+            if let Some(bytes) = self.format.bytes_of_sound(&sound, self.framing) {
                 return self.go_first(What::Sound(sound.id), bytes);
             }
             let (frame, place, rule) = (sound.id, SenderPlace::Pipeline, rules::NOT_PACKETIZED);
@@ -278,7 +297,7 @@ impl StreamSender {
         loop {
             let frame = self.queue.take()?;
             rules::note_change(&mut self.events, now, Some(&frame));
-            if let Some((bytes, packets)) = self.format.bytes(&frame) {
+            if let Some((bytes, packets)) = self.format.bytes(&frame, self.framing) {
                 return Some(Sending { what: What::Frame(frame.id), bytes, packets, written: 0 });
             }
             let (place, rule) = (SenderPlace::Pipeline, rules::NOT_PACKETIZED);
@@ -304,8 +323,13 @@ impl StreamSender {
         }
         let begins = frame.filter(|_| sending.written == 0);
         self.events.extend(begins.map(|frame| SenderEvent::FirstByte { frame, at: now }));
+        let before = sending.written;
         sending.written += taken;
         self.written += taken as u64;
+        if let Framing::Interleaved(_) = self.framing {
+            let packets = sending.packets_between(before, self.framing.header());
+            self.events.extend(packets.map(|(timestamp, octets)| SenderEvent::Packet { at: now, timestamp, octets }));
+        }
         if sending.written == sending.bytes.len() {
             let end = Some(self.written);
             self.events.extend(frame.map(|frame| SenderEvent::LastByte { frame, at: now, end }));
@@ -329,6 +353,18 @@ impl Sending {
         self.end_of_packet() == self.written
     }
 
+    /// Time stamps and bytes of payload of the packets of RTP that were written to their ends from `before` on, each behind a
+    /// header of so many bytes.
+    fn packets_between(&self, before: usize, header: usize) -> impl Iterator<Item = (u32, u32)> {
+        let ends = if let Packets::Ending(ends) = &self.packets { &ends[..] } else { &[] };
+        let [first, next] = [before, self.written].map(|written| ends.partition_point(|&end| end <= written));
+        let start = move |number: usize| if number == 0 { 0 } else { ends[number - 1] };
+        (first..next).filter_map(move |number| {
+            let (packet, payload) = RtpHeader::parse(&self.bytes[start(number) + header..ends[number]]).ok()?;
+            Some((packet.timestamp, payload.len() as u32))
+        })
+    }
+
     /// The end of the packet that was begun; where none is, that is here.
     fn end_of_packet(&self) -> usize {
         let end = match &self.packets {
@@ -344,6 +380,16 @@ impl Sending {
     }
 }
 
+impl Framing {
+    /// Bytes before a packet.
+    const fn header(self) -> usize {
+        match self {
+            Self::Length => LENGTH_FIELD,
+            Self::Interleaved(_) => FRAME_HEADER,
+        }
+    }
+}
+
 impl What {
     /// Its number in the ledger.
     fn number(self) -> Option<u32> {
@@ -356,24 +402,24 @@ impl What {
 
 impl StreamFormat {
     /// The bytes of a packet of sound; `None` where it cannot be carried.
-    fn bytes_of_sound(&mut self, sound: &OutgoingSound) -> Option<Bytes> {
+    fn bytes_of_sound(&mut self, sound: &OutgoingSound, framing: Framing) -> Option<Bytes> {
         match self {
             Self::ElementaryStream | Self::Packets(_, None) => None,
-            Self::Packets(_, Some(packets)) => Some(framed(&packets.packetize(sound).ok()?).0),
+            Self::Packets(_, Some(packets)) => Some(framed(&packets.packetize(sound).ok()?, framing).0),
             Self::TransportStream(packetizer) => transport_packets_of_sound(packetizer, sound),
             Self::File(samples) => samples.of_sound(&sound.bytes),
         }
     }
 
     /// The bytes of a frame, and what they consist of; `None` where it cannot be cut into packets.
-    fn bytes(&mut self, frame: &OutgoingFrame) -> Option<(Bytes, Packets)> {
+    fn bytes(&mut self, frame: &OutgoingFrame, framing: Framing) -> Option<(Bytes, Packets)> {
         match self {
             Self::ElementaryStream => Some((frame.bytes.clone(), Packets::One)),
             Self::File(samples) => Some((samples.of_frame(&frame.bytes)?, Packets::One)),
             Self::TransportStream(packetizer) => Some((transport_packets(packetizer, frame)?, Packets::Transport)),
             Self::Packets(packetizer, _) => {
                 let packets = packetizer.packetize(&frame.bytes, frame.rtp_timestamp).ok()?;
-                let (stream, ends) = framed(&packets);
+                let (stream, ends) = framed(&packets, framing);
                 Some((stream, Packets::Ending(ends)))
             }
         }
@@ -381,11 +427,14 @@ impl StreamFormat {
 }
 
 /// Packets, each behind its length, and where they end.
-fn framed(packets: &[Datagram]) -> (Bytes, Vec<usize>) {
-    let size = packets.iter().map(|packet| LENGTH_FIELD + packet.bytes.len()).sum();
+fn framed(packets: &[Datagram], framing: Framing) -> (Bytes, Vec<usize>) {
+    let size = packets.iter().map(|packet| framing.header() + packet.bytes.len()).sum();
     let (mut stream, mut ends) = (BytesMut::with_capacity(size), Vec::with_capacity(packets.len()));
     for packet in packets {
-        put_packet(&packet.bytes, &mut stream);
+        match framing {
+            Framing::Length => put_packet(&packet.bytes, &mut stream),
+            Framing::Interleaved(channel) => put_interleaved(channel, &packet.bytes, &mut stream),
+        }
         ends.push(stream.len());
     }
     (stream.freeze(), ends)

@@ -27,6 +27,7 @@ fn short(events: &[SenderEvent]) -> String {
         SenderEvent::FirstByte { frame, .. } => format!("f{frame}"),
         SenderEvent::BeginsSequence { frame, .. } => format!("b{frame}"),
         SenderEvent::Renumbered { frame, .. } => format!("n{frame}"),
+        SenderEvent::Packet { octets, .. } => format!("r{octets}"),
         SenderEvent::LastByte { frame, .. } => format!("l{frame}"),
         SenderEvent::Discarded { frame, .. } => format!("d{frame}"),
         SenderEvent::Datagram { frame, .. } => format!("p{frame}"),

@@ -16,7 +16,7 @@ mod transport;
 pub use client::{Client, ClientEvent, ClientSettings, Want};
 pub use digest::{Account, Challenge};
 pub use message::{Request, Response, Rtsp10};
-pub use reader::{Item, MOST_BODY_BYTES, Reader, RtspError, put_interleaved};
+pub use reader::{FRAME_HEADER, Item, MOST_BODY_BYTES, Reader, RtspError, put_interleaved};
 pub use server::{Delivery, SESSION_TIMEOUT, Server, ServerEvent, ServerSettings};
 pub use transport::{Carriage, Transport};
 

@@ -1,4 +1,4 @@
-use bytes::Bytes;
+use bytes::{BufMut, Bytes};
 
 use super::message::{Request, Response, Rtsp10};
 use crate::message::{Head, HeaderScanner, MessageError};
@@ -7,7 +7,7 @@ use crate::message::{Head, HeaderScanner, MessageError};
 const DOLLAR: u8 = b'$';
 
 /// Its header: the dollar sign, the channel, and the length in two bytes.
-const FRAME_HEADER: usize = 4;
+pub const FRAME_HEADER: usize = 4;
 
 /// The most bytes of a body: descriptions have a few thousand.
 pub const MOST_BODY_BYTES: usize = 256 * 1_024;
@@ -45,11 +45,11 @@ pub struct Reader {
 ///
 /// # Panics
 /// When the packet is longer than 65,535 bytes, which none over IP is.
-pub fn put_interleaved(channel: u8, packet: &[u8], out: &mut Vec<u8>) {
+pub fn put_interleaved(channel: u8, packet: &[u8], out: &mut impl BufMut) {
     let length = u16::try_from(packet.len()).expect("invariant: a packet of RTP fits into one of IP");
-    out.extend([DOLLAR, channel]);
-    out.extend(length.to_be_bytes());
-    out.extend(packet);
+    out.put_slice(&[DOLLAR, channel]);
+    out.put_u16(length);
+    out.put_slice(packet);
 }
 
 impl Reader {

@@ -1,0 +1,286 @@
+//! RTSP 1.0 (RFC 2326), with the packets of RTP and RTCP between its messages (section 10.12).
+//!
+//! OPTIONS, DESCRIBE, SETUP and PLAY, one at a time; the movie begins with PLAY. Where there is RTCP, the sender ends its stream
+//! by BYE, and the receiver then the session by TEARDOWN. Where there is none (b=RS:0, b=RR:0, RFC 3556), nothing in RTSP says
+//! that a stream has ended but the end of the connection, and signs of life are requests of GET_PARAMETER.
+
+use std::collections::VecDeque;
+use std::net::Ipv4Addr;
+
+use framewire_units::{Seed, Timestamp};
+use framewire_wire::rtcp::RtcpBandwidth;
+use framewire_wire::rtp_payload::{PayloadFormat, StreamOrigin};
+use framewire_wire::rtsp::{
+    Client, ClientEvent, ClientSettings, SESSION_TIMEOUT, Server, ServerEvent, ServerSettings, Want, put_interleaved,
+};
+use framewire_wire::sdp;
+
+use super::{Asking, Heard, Serving, Wish};
+use crate::rtcp::{RtcpEnd, RtcpLog, RtcpSetup};
+
+/// The channel of RTP, which the client asks for (RFC 2326, section 10.12).
+pub(crate) const RTP_CHANNEL: u8 = 0;
+
+/// That of RTCP.
+const RTCP_CHANNEL: u8 = 1;
+
+/// The stream's path and URL. Neither depends on addresses, which a simulated network has none of.
+const PATH: &str = "/movie";
+const URL: &str = "rtsp://sender/movie";
+
+/// Such a session, as both ends know it.
+#[derive(Clone, Debug)]
+pub(crate) struct RtspSetup {
+    description: String,
+    ssrc: u32,
+    first: (u16, u32),
+    rtcp: Option<RtcpSetup>,
+    seed: Seed,
+}
+
+impl RtspSetup {
+    /// Of a stream in this format, which begins with the access unit `first` and the time stamp `timestamp`.
+    pub(crate) fn new(
+        format: &PayloadFormat,
+        first: &[u8],
+        origin: StreamOrigin,
+        timestamp: u32,
+        rtcp: Option<RtcpSetup>,
+    ) -> Self {
+        let bandwidth = rtcp.as_ref().map_or(RtcpBandwidth::NONE, |rtcp| rtcp.bandwidth);
+        let description = sdp::describe(format, Ipv4Addr::UNSPECIFIED.into(), 0, first);
+        let description = sdp::with_rtcp_bandwidth(&description, bandwidth);
+        let StreamOrigin { ssrc, initial_sequence } = origin;
+        Self { description, ssrc, first: (initial_sequence, timestamp), rtcp, seed: Seed(u64::from(ssrc)) }
+    }
+
+    /// The same, whose draws are of this seed.
+    pub(crate) fn seeded(&mut self, seed: Seed) {
+        self.seed = seed;
+        if let Some(rtcp) = &mut self.rtcp {
+            rtcp.seed = seed;
+        }
+    }
+
+    /// The sender's end, from the origin of the run on.
+    pub(crate) fn serving(&self) -> Box<dyn Serving> {
+        let settings = ServerSettings {
+            path: PATH.to_owned(),
+            description: self.description.clone(),
+            ssrc: self.ssrc,
+            first: self.first,
+            ports: None,
+            account: None,
+            timeout: SESSION_TIMEOUT,
+        };
+        let random = self.seed.stream("rtsp server", &[self.ssrc.into()]);
+        let server = Server::new(settings, Timestamp::ZERO, random);
+        let (setup, wishes, transmit) = (self.rtcp.clone(), VecDeque::new(), VecDeque::new());
+        Box::new(RtspServing { server, setup, rtcp: None, wishes, transmit, over: false })
+    }
+
+    /// The receiver's end, which has its first request ready.
+    pub(crate) fn asking(&self) -> Box<dyn Asking> {
+        let want = if self.rtcp.is_some() { Want::Interleaved } else { Want::InterleavedWithoutReports };
+        let settings = ClientSettings { url: URL.to_owned(), want, account: None };
+        let random = self.seed.stream("rtsp client", &[self.ssrc.into()]);
+        let client = Client::new(settings, Timestamp::ZERO, random);
+        let (setup, heard, transmit) = (self.rtcp.clone(), VecDeque::new(), VecDeque::new());
+        Box::new(RtspAsking { client, setup, rtcp: None, heard, transmit, plays: false, begun: false })
+    }
+}
+
+/// A report as it goes between messages.
+fn interleaved(report: &[u8]) -> Vec<u8> {
+    let mut frame = Vec::new();
+    put_interleaved(RTCP_CHANNEL, report, &mut frame);
+    frame
+}
+
+/// Hands over the reports that are due.
+fn report(rtcp: &mut Option<RtcpEnd>, now: Timestamp, transmit: &mut VecDeque<Vec<u8>>) {
+    let Some(rtcp) = rtcp else { return };
+    let sent = rtcp.drive(now, |datagram| {
+        transmit.push_back(interleaved(datagram));
+        Ok(true)
+    });
+    sent.expect("invariant: a queue takes all");
+}
+
+/// The sender's end: a server.
+#[derive(Debug)]
+struct RtspServing {
+    server: Server,
+    setup: Option<RtcpSetup>,
+    /// From PLAY on.
+    rtcp: Option<RtcpEnd>,
+    wishes: VecDeque<Wish>,
+    transmit: VecDeque<Vec<u8>>,
+    /// All was sent, and nobody is to say anything more about it.
+    over: bool,
+}
+
+impl RtspServing {
+    fn drain(&mut self, now: Timestamp) {
+        self.transmit.extend(std::iter::from_fn(|| self.server.poll_transmit()));
+        while let Some(event) = self.server.poll_event() {
+            match event {
+                ServerEvent::Play(_) => {
+                    self.rtcp = self.setup.as_ref().map(|setup| setup.sender(now));
+                    self.wishes.push_back(Wish::Begin);
+                }
+                ServerEvent::Rtcp(packet) => {
+                    if let Some(rtcp) = &mut self.rtcp {
+                        rtcp.handle_rtcp(now, &packet);
+                    }
+                }
+                ServerEvent::Stop => self.wishes.push_back(Wish::End),
+            }
+        }
+        report(&mut self.rtcp, now, &mut self.transmit);
+    }
+}
+
+impl Serving for RtspServing {
+    fn handle_bytes(&mut self, now: Timestamp, bytes: &[u8]) -> Result<(), String> {
+        let handled = self.server.handle_bytes(now, bytes);
+        self.drain(now);
+        handled.map_err(|error| error.to_string())
+    }
+
+    fn handle_close(&mut self, now: Timestamp) {
+        self.server.handle_close();
+        self.drain(now);
+    }
+
+    fn handle_timeout(&mut self, now: Timestamp) {
+        self.server.handle_timeout(now);
+        self.drain(now);
+    }
+
+    fn next_timeout(&self) -> Option<Timestamp> {
+        let of_rtcp = self.rtcp.as_ref().and_then(RtcpEnd::next_timeout);
+        self.server.next_timeout().into_iter().chain(of_rtcp).min()
+    }
+
+    fn handle_all_sent(&mut self, now: Timestamp) {
+        match &mut self.rtcp {
+            Some(rtcp) => rtcp.leave(now),
+            None => self.over = true,
+        }
+        self.drain(now);
+    }
+
+    fn poll_wish(&mut self) -> Option<Wish> {
+        self.wishes.pop_front()
+    }
+
+    fn poll_transmit(&mut self) -> Option<Vec<u8>> {
+        self.transmit.pop_front()
+    }
+
+    fn is_over(&self) -> bool {
+        self.over || self.server.is_over()
+    }
+
+    fn handle_packet_sent(&mut self, now: Timestamp, timestamp: u32, octets: u32) {
+        if let Some(rtcp) = &mut self.rtcp {
+            rtcp.handle_packet_sent(now, timestamp, octets as usize);
+        }
+    }
+
+    fn take_rtcp(&mut self) -> Option<RtcpLog> {
+        self.rtcp.take().map(RtcpEnd::into_log)
+    }
+}
+
+/// The receiver's end: a client.
+#[derive(Debug)]
+struct RtspAsking {
+    client: Client,
+    setup: Option<RtcpSetup>,
+    /// From the answer to PLAY on.
+    rtcp: Option<RtcpEnd>,
+    heard: VecDeque<Heard>,
+    transmit: VecDeque<Vec<u8>>,
+    /// PLAY was answered.
+    plays: bool,
+    /// A packet of the movie came.
+    begun: bool,
+}
+
+impl RtspAsking {
+    fn drain(&mut self, now: Timestamp) {
+        while let Some(event) = self.client.poll_event() {
+            match event {
+                ClientEvent::Described(_) => {}
+                ClientEvent::Playing(_) => {
+                    self.plays = true;
+                    self.rtcp = self.setup.as_ref().map(|setup| setup.receiver(now));
+                }
+                ClientEvent::Rtp(packet) => {
+                    self.begun = true;
+                    if let Some(rtcp) = &mut self.rtcp {
+                        rtcp.handle_rtp(now, &packet);
+                    }
+                    self.heard.push_back(Heard::Movie(packet));
+                }
+                ClientEvent::Rtcp(packet) => {
+                    if let Some(rtcp) = &mut self.rtcp {
+                        rtcp.handle_rtcp(now, &packet);
+                    }
+                }
+                ClientEvent::Ended(reason) => self.heard.push_back(Heard::Ended(reason)),
+            }
+        }
+        report(&mut self.rtcp, now, &mut self.transmit);
+        if self.rtcp.as_ref().is_some_and(RtcpEnd::is_alone) {
+            self.client.stop(now);
+        }
+        self.transmit.extend(std::iter::from_fn(|| self.client.poll_transmit()));
+    }
+}
+
+impl Asking for RtspAsking {
+    fn handle_bytes(&mut self, now: Timestamp, bytes: &[u8]) {
+        // What broke it is among its events.
+        drop(self.client.handle_bytes(now, bytes));
+        self.drain(now);
+    }
+
+    fn handle_close(&mut self, now: Timestamp) {
+        match self.plays {
+            // The end of the stream, or of a run that was cut off, which the sender tells.
+            true => self.heard.push_back(Heard::Ended(None)),
+            false => self.client.handle_close(),
+        }
+        self.drain(now);
+    }
+
+    fn handle_timeout(&mut self, now: Timestamp) {
+        self.client.handle_timeout(now);
+        self.drain(now);
+    }
+
+    fn next_timeout(&self) -> Option<Timestamp> {
+        let of_rtcp = self.rtcp.as_ref().and_then(RtcpEnd::next_timeout);
+        self.client.next_timeout().into_iter().chain(of_rtcp).min()
+    }
+
+    fn poll_heard(&mut self) -> Option<Heard> {
+        self.heard.pop_front()
+    }
+
+    fn poll_transmit(&mut self) -> Option<Vec<u8>> {
+        self.transmit.extend(std::iter::from_fn(|| self.client.poll_transmit()));
+        self.transmit.pop_front()
+    }
+
+    fn has_begun(&self) -> bool {
+        self.begun
+    }
+
+    fn take_rtcp(&mut self) -> Option<RtcpLog> {
+        self.rtcp.take().map(RtcpEnd::into_log)
+    }
+}
