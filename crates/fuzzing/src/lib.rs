@@ -43,6 +43,7 @@ targets! {
     media_streaming_file
     scenario_file
     session_content
+    session_rtsp
     wire_depacketizer
     wire_exchange
     wire_http
