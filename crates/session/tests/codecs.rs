@@ -52,7 +52,7 @@ fn packets_carry_no_motion_jpeg() {
     let movie = Movie::parse_at([&image[..], &image].concat().into(), rate).expect("it is a movie");
     for transport in ["udp", "rtp+tcp"] {
         let error = refusal(transport, "", &movie);
-        let carried = "MPEG video (RFC 2250), H.264 (RFC 6184) and H.265 (RFC 7798); the movie is Motion JPEG";
+        let carried = "H.264 (RFC 6184), H.265 (RFC 7798) and AV1 (AOMedia's RTP Payload Format For AV1); the movie is Motion JPEG";
         assert!(error.contains(&format!("{transport} sends RTP")) && error.contains(carried), "{error}");
     }
 }
