@@ -16,6 +16,8 @@ pub enum Event {
     Aligned(f64),
     /// Nobody answers: the peer may be any other program.
     NotAligned,
+    /// Something comes at a receiver that nobody has announced, and is thrown away.
+    Unannounced,
     /// A stream has begun; of a receiver, what is announced of it.
     Started(String),
     /// Where it is.
@@ -47,6 +49,7 @@ impl Event {
             Self::Listening(address) => json!({ "event": "listening", "address": address.to_string() }),
             Self::Asking(address) => json!({ "event": "asking", "address": address.to_string() }),
             Self::Aligned(error_s) => json!({ "event": "aligned", "error_s": error_s }),
+            Self::Unannounced => json!({ "event": "unannounced" }),
             Self::NotAligned => json!({ "event": "not aligned" }),
             Self::Started(stream) => json!({ "event": "started", "stream": stream }),
             Self::Draining => json!({ "event": "draining" }),

@@ -34,6 +34,9 @@ const LINGERING: Duration = Duration::from_secs(2);
 /// How long what comes may go before what is said of it: a question that was lost is asked again sooner.
 const UNANNOUNCED: Duration = Duration::from_secs(1);
 
+/// What is waited for where a user says nothing of the stream.
+const ANNOUNCED: &str = "that is announced";
+
 /// What a receiver is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReceiveOptions {
@@ -89,7 +92,7 @@ pub fn receive(
     let (socket, answers, address) = listen(options, clock)?;
     listener(&Event::Listening(address));
     let mut end = End { options, clock, socket, answers, session: None };
-    let announcement = end.wait_for_stream(is_stopped)?;
+    let announcement = end.wait_for_stream(is_stopped, listener)?;
     listener(&Event::Started(announcement.to_string()));
     end.receive(&announcement, is_stopped, listener)
 }
@@ -125,7 +128,11 @@ struct End<'a> {
 
 impl End<'_> {
     /// Waits until it is known what comes, and something has been announced or come.
-    fn wait_for_stream(&mut self, is_stopped: &dyn Fn() -> bool) -> Result<Announcement, RealError> {
+    fn wait_for_stream(
+        &mut self,
+        is_stopped: &dyn Fn() -> bool,
+        listener: &mut Listener<'_>,
+    ) -> Result<Announcement, RealError> {
         let mut came_at: Option<Timestamp> = None;
         loop {
             if let Some(announced) = self.take_announcement()? {
@@ -139,18 +146,18 @@ impl End<'_> {
                 if let Some(stated) = self.stated()? {
                     return Ok(stated);
                 }
-                if now.saturating_since(*came_at.get_or_insert(now)) >= UNANNOUNCED {
-                    return Err(RealError::Input(format!(
-                        "{}: what comes is not announced, as its sender is another program or its UDP packets to the port \
-                         above do not come: state --codec, or --sdp",
-                        self.options.address
-                    )));
+                if now.saturating_since(*came_at.get_or_insert(now)) < UNANNOUNCED {
+                    std::thread::sleep(TICK);
+                } else if self.socket.discard()? == 0 {
+                    // The first of it: whoever sends something does not end what waits for another.
+                    listener(&Event::Unannounced);
                 }
-                std::thread::sleep(TICK);
             }
             if now.saturating_since(Timestamp::ZERO) >= self.options.patience {
                 let seconds = self.options.patience.as_secs_f64();
-                return Err(RealError::Failed(format!("{}: nothing came in {seconds} s", self.options.address)));
+                let came =
+                    if self.socket.of_others > 0 { format!("nothing {ANNOUNCED}") } else { "nothing".to_owned() };
+                return Err(RealError::Failed(format!("{}: {came} came in {seconds} s", self.options.address)));
             }
             let read = Watch { read: true, write: false };
             wait_watching(&[(self.answers.descriptor(), read), (self.socket.descriptor(), read)], TICK)?;

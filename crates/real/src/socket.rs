@@ -263,6 +263,20 @@ impl ReceiverSocket {
         self.sender.is_some_and(|sender| sender != from) || self.expected.is_some_and(|host| host != from.ip())
     }
 
+    /// Throws away the next that came, a datagram or a connection, and counts it as of others; how many there were before.
+    ///
+    /// # Errors
+    /// When the socket is broken.
+    pub(crate) fn discard(&mut self) -> Result<u64, SocketError> {
+        match &mut self.kind {
+            Kind::Udp(socket) => drop(socket.receive(&mut self.buffer)?),
+            Kind::Listening(listener) => drop(listener.accept()?),
+            Kind::Tcp(_) => {}
+        }
+        self.of_others += 1;
+        Ok(self.of_others - 1)
+    }
+
     /// Who sends; `None` before anything came.
     pub(crate) fn sender(&self) -> Option<SocketAddr> {
         self.sender

@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use framewire_real::{RealError, join, receive, send};
+use framewire_real::{Event, RealError, join, receive, send};
+use framewire_wire::exchange::{Exchange, Kind};
 use serde_json::Value;
 
-use crate::support::{Scratch, both, content, movie_file, receiving, scenario, sending};
+use crate::support::{Scratch, both, both_within, content, movie_file, receiving, scenario, sending};
 
 fn document(directory: &std::path::Path) -> Value {
     serde_json::from_slice(&fs::read(directory.join("run.json")).unwrap()).unwrap()
@@ -144,6 +145,60 @@ fn a_receiver_to_which_nothing_comes_ends_and_says_so() {
     let nothing = receive(&options, &|| false, &mut |_| {}).unwrap_err().to_string();
     assert!(nothing.contains("nothing came in 0.3 s"), "{nothing}");
     assert!((Duration::from_millis(300)..Duration::from_secs(3)).contains(&began.elapsed()));
+}
+
+#[test]
+fn strangers_do_not_end_what_waits_for_a_sender() {
+    for transport in ["udp", "tcp"] {
+        let scratch = Scratch::new();
+        let mut options = receiving(transport, scratch.directory("receiver"));
+        options.patience = Duration::from_millis(1_800);
+        let mut said = Vec::new();
+        let mut listener = |event: &Event| {
+            said.push(event.clone());
+            let Event::Listening(address) = event else { return };
+            for number in 0..20u8 {
+                match transport {
+                    "udp" => {
+                        let stranger = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+                        stranger.send_to(&[number; 300], address).unwrap();
+                        stranger.send_to(&[number; 300], (address.ip(), address.port() + 1)).unwrap();
+                    }
+                    _ => drop(std::net::TcpStream::connect_timeout(address, Duration::from_millis(20))),
+                }
+            }
+        };
+        let nothing = receive(&options, &|| false, &mut listener).unwrap_err().to_string();
+        assert!(nothing.contains("nothing that is announced came in 1.8 s"), "{transport}: {nothing}");
+        assert_eq!(said.iter().filter(|event| **event == Event::Unannounced).count(), 1, "{transport}: said once");
+    }
+}
+
+#[test]
+fn a_stream_that_is_larger_than_allowed_or_falls_silent_is_a_partial_run() {
+    let scratch = Scratch::new();
+    let file = movie_file(&scratch.0, 50, 270);
+    let never = AtomicBool::new(false);
+    let limited = |most: u64| {
+        let ends = ["sender", "receiver"].map(|name| scratch.directory(&format!("{name}-{most}")));
+        let (_, received) = both_within("udp", &file, ends, [&never, &never], most);
+        received.unwrap()
+    };
+    let received = limited(100_000);
+    assert_eq!((received.status, received.ended_by), ("partial", Some("size limit")));
+    assert!((100_000..110_000).contains(&received.bytes), "{}", received.bytes);
+    // A sender that says what comes, and then is gone: its questions come from a socket of this test's.
+    let mut options = receiving("udp", scratch.directory("silent"));
+    options.silence = Duration::from_millis(400);
+    let mut listener = |event: &Event| {
+        let Event::Listening(address) = event else { return };
+        let (kind, text) = (Kind::Question, "transport=udp codec=m2v mpeg2=1 ssrc=1");
+        let question = Exchange { kind, ssrc: 1, session: 1, number: 1, asked: 1, came: 0, answered: 0, text };
+        let sender = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        sender.send_to(&question.to_bytes(), (address.ip(), address.port() + 1)).unwrap();
+    };
+    let silent = receive(&options, &|| false, &mut listener).unwrap();
+    assert_eq!((silent.status, silent.ended_by, silent.frames), ("partial", Some("silence"), (0, 0)));
 }
 
 #[test]

@@ -103,6 +103,17 @@ pub fn both(
     directories: [PathBuf; 2],
     stop: [&AtomicBool; 2],
 ) -> (Result<Sent, RealError>, Result<Received, RealError>) {
+    both_within(transport, file, directories, stop, 1 << 30)
+}
+
+/// The same where the receiver takes so many bytes at most.
+pub fn both_within(
+    transport: &str,
+    file: &Path,
+    directories: [PathBuf; 2],
+    stop: [&AtomicBool; 2],
+    most: u64,
+) -> (Result<Sent, RealError>, Result<Received, RealError>) {
     let [at_sender, at_receiver] = directories;
     let (tell, listens) = channel();
     thread::scope(|scope| {
@@ -113,7 +124,7 @@ pub fn both(
                     Some(Err(RealError::Failed(reason)))
                 }
                 None | Some(Err(RealError::Failed(_))) => Some(receive(
-                    &receiving(transport, at_receiver.clone()),
+                    &ReceiveOptions { most: DataSize::from_bytes(most), ..receiving(transport, at_receiver.clone()) },
                     &|| stop[1].load(Ordering::Relaxed),
                     &mut |event: &Event| {
                         if let Event::Listening(address) = event {

@@ -99,6 +99,11 @@ def _shown(name: str, display: progress_module.Display) -> Callable[[dict[str, A
                 display(event)
             case "listening":
                 _say(f"waiting for a stream by {name} at {event['address']}; Ctrl-C ends it")
+            case "unannounced":
+                _say(
+                    "something comes that no sender has announced, and is thrown away: of another program's stream, "
+                    "state --codec (or --sdp); of framewire's, the port above has to be open for UDP, too"
+                )
             case "asking":
                 _say(f"asking for a receiver of framewire's at {event['address']} ...")
             case "aligned":
