@@ -6,14 +6,12 @@ mod common;
 mod datagrams;
 mod http;
 mod hybrid;
+mod hybrid_paths;
 mod kernel_dataset;
 mod repeats;
 mod rivals;
 mod rtcp;
 mod rtsp;
-#[path = "../examples/hybrid/setup.rs"]
-#[expect(dead_code, reason = "shared with the example, which uses all of it")]
-mod setup;
 mod sharing;
 mod sound;
 mod spread;

@@ -36,9 +36,6 @@ impl Movie {
     /// The mild ladder.
     pub const MILD: Self = Self { levels: [125.0, 260.0, 450.0], spread: 0.25 };
 
-    /// The strong ladder, whose plan rises to 1.6 Mbit/s.
-    pub const STRONG: Self = Self { levels: [274.0, 569.0, 985.0], spread: 0.6 };
-
     /// One whose highest level has this mean rate.
     pub fn of(kbps: f64) -> Self {
         Self { levels: [kbps / 4.0, kbps / 2.0, kbps], ..Self::MILD }
@@ -75,22 +72,9 @@ pub enum Control {
     /// The same, with nothing sent again.
     Unrepeated,
     Paper,
-    Tfrc,
-    Fixed,
 }
 
 impl Control {
-    /// Compared where it is asked for only.
-    pub const UNREPEATED: &'static str = "without repeats";
-
-    pub const ALL: [(Self, &'static str); 5] = [
-        (Self::Hybrid, "vtp-hybrid"),
-        (Self::Unrepeated, Self::UNREPEATED),
-        (Self::Paper, "paper"),
-        (Self::Tfrc, "TFRC"),
-        (Self::Fixed, "fixed"),
-    ];
-
     /// The keys of its flow; the player of `movie` holds so much.
     fn flow(self, movie: Movie) -> String {
         let room = format!("player_buffer = \"{} B\"\n", movie.room().as_bytes());
@@ -98,15 +82,12 @@ impl Control {
             Self::Hybrid => format!("transport = \"vtp-hybrid\"\n{room}"),
             Self::Unrepeated => format!("transport = \"vtp-hybrid\"\nrepeats = false\n{room}"),
             Self::Paper => "transport = \"vtp\"\n".to_owned(),
-            Self::Tfrc => "transport = \"tfrc\"\n".to_owned(),
-            Self::Fixed => "transport = \"fixed\"\n".to_owned(),
         }
     }
 }
 
 /// A path and who else is on it.
 pub struct Path {
-    pub name: String,
     /// Keys of the wire.
     wire: String,
     /// Mean rate in bits per second.
@@ -117,25 +98,19 @@ pub struct Path {
 }
 
 impl Path {
-    pub fn new(name: impl Into<String>, mbps: f64, loss: f64, queue: u32) -> Self {
-        Self::delayed(name, mbps, 10, loss, queue)
+    pub fn new(mbps: f64, loss: f64, queue: u32) -> Self {
+        Self::delayed(mbps, 10, loss, queue)
     }
 
     /// The same with another round trip than 10 ms.
-    pub fn delayed(name: impl Into<String>, mbps: f64, round_trip_ms: u64, loss: f64, queue: u32) -> Self {
+    pub fn delayed(mbps: f64, round_trip_ms: u64, loss: f64, queue: u32) -> Self {
         let link = format!("rate = \"{} bit/s\"\nloss = \"{} %\"\n", (mbps * 1e6) as u64, 100.0 * loss);
-        Self::of(name.into(), &link, mbps * 1e6, round_trip_ms, queue)
+        Self::of(&link, mbps * 1e6, round_trip_ms, queue)
     }
 
-    /// A recorded link with a queue of 250 packets and 40 ms there and back; `None` where there is no such file.
-    pub fn recorded(name: &str, file: &str) -> Option<Self> {
-        let rate = framewire_sim::read_trace(file).ok()?.mean_rate().as_bps() as f64;
-        Some(Self::of(name.to_owned(), &format!("trace = \"{file}\"\n"), rate, 40, 250))
-    }
-
-    fn of(name: String, link: &str, rate: f64, round_trip_ms: u64, queue: u32) -> Self {
+    fn of(link: &str, rate: f64, round_trip_ms: u64, queue: u32) -> Self {
         let wire = format!("{link}delay = \"{} us\"\nqueue = \"{queue} packets\"\n", 500 * round_trip_ms);
-        Self { name, wire, rate, rivals: 0, congestion: "reno", movie: Movie::MILD }
+        Self { wire, rate, rivals: 0, congestion: "reno", movie: Movie::MILD }
     }
 
     pub fn among(self, rivals: usize, congestion: &'static str) -> Self {
@@ -217,20 +192,6 @@ impl Row {
             share: rate(&simulated.rates[0], &rows) / fair,
             loss: f64::from(summary.packets_lost.unwrap_or(0)) / f64::from(summary.packets_sent.unwrap_or(0).max(1)),
             delay: mean_delay(log),
-        }
-    }
-
-    pub fn mean(rows: &[Self]) -> Self {
-        let mean = |value: &dyn Fn(&Self) -> f64| rows.iter().map(value).sum::<f64>() / rows.len() as f64;
-        Self {
-            level: mean(&|row| row.level),
-            switches: mean(&|row| row.switches),
-            freezes: mean(&|row| row.freezes),
-            intact: mean(&|row| row.intact),
-            shown: mean(&|row| row.shown),
-            share: mean(&|row| row.share),
-            loss: mean(&|row| row.loss),
-            delay: Duration::from_secs_f64(mean(&|row| row.delay.as_secs_f64())),
         }
     }
 }
