@@ -152,7 +152,7 @@ impl ReceiverSession {
     }
 
     /// The same of a receiver that asks for the movie.
-    pub fn with_asking(self, asking: Option<Box<dyn Asking>>) -> Self {
+    pub(crate) fn with_asking(self, asking: Option<Box<dyn Asking>>) -> Self {
         let of = |asking| Asked { asking, outgoing: Outgoing::default(), total: 0, of_movie: 0, failure: None };
         Self { asked: asking.map(of), ..self }
     }

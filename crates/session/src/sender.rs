@@ -139,7 +139,7 @@ impl SenderSession {
     }
 
     /// The same for a receiver that asks for the movie: nothing is due before it does.
-    pub fn with_serving(self, serving: Option<Box<dyn Serving>>) -> Self {
+    pub(crate) fn with_serving(self, serving: Option<Box<dyn Serving>>) -> Self {
         Self { serving, ..self }
     }
 
