@@ -106,9 +106,20 @@ fn lose_packets(choice: u8, data: &[u8]) {
                 demultiplexer.handle_datagram(Timestamp::ZERO, packet);
             }
         }
-        for unit in drain(&mut demultiplexer, packets.len() / PACKET_LENGTH).iter().filter(|unit| unit.complete) {
-            let number = (unit.decode.expect("a unit that is whole has its times") - 63_000) / 3_600;
-            assert_eq!(unit.bytes, frames[number as usize]);
-        }
+        assert_same(&drain(&mut demultiplexer, packets.len() / PACKET_LENGTH), &frames);
+    }
+    let mut packets = Vec::new();
+    multiplexer.finish(&mut packets);
+    for packet in packets.chunks(PACKET_LENGTH) {
+        demultiplexer.handle_datagram(Timestamp::ZERO, packet);
+    }
+    assert_same(&drain(&mut demultiplexer, packets.len() / PACKET_LENGTH), &frames);
+}
+
+/// Units that are whole are the frames that were put in.
+fn assert_same(units: &[ReceivedUnit], frames: &[Vec<u8>]) {
+    for unit in units.iter().filter(|unit| unit.complete) {
+        let number = (unit.decode.expect("a unit that is whole has its times") - 63_000) / 3_600;
+        assert_eq!(unit.bytes, frames[number as usize]);
     }
 }

@@ -16,6 +16,7 @@ mod rtsp_peers;
 mod sound_interop;
 mod streams;
 mod support;
+mod t_std;
 mod thesis_rule;
 mod transport_streams;
 mod transport_streams_sound;

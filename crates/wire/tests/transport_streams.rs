@@ -137,7 +137,9 @@ fn multiplex(settings: &Settings, units: &[ReceivedUnit]) -> Vec<Vec<u8>> {
         multiplexer.put(&unit, &mut out).unwrap();
         out
     };
-    units.iter().map(put).collect()
+    let mut stream: Vec<Vec<u8>> = units.iter().map(put).collect();
+    multiplexer.finish(stream.last_mut().unwrap());
+    stream
 }
 
 /// Every way in which streams are made here. At the constant rate the largest frame takes most of the delay.

@@ -1,97 +1,222 @@
 //! A stream of constant rate: every packet has its time by its place (2.4.2.2), and packets without content fill what
 //! nothing else does.
+//!
+//! Units wait here and are sent when a decoder has room for them, by the buffers of the standard's model: sound, which is small,
+//! shortly before it is decoded, and between the packets of large frames. Where a unit would come too late otherwise it is sent
+//! whatever the buffers hold.
+
+use std::collections::VecDeque;
 
 use framewire_units::{Bitrate, DataSize, Duration};
 
+use super::adaptation::AdaptationRepr;
+use super::buffers::Buffers;
 use super::clock::SYSTEM_CLOCK;
 use super::multiplexer::{Prepared, UnitError};
-use super::packet::{BODY_LENGTH, PACKET_LENGTH, emit_null};
-use super::writer::{TABLE_PACKETS, Writer};
+use super::packet::{BODY_LENGTH, PACKET_LENGTH, Payload, emit_null};
+use super::stream_type::StreamType;
+use super::writer::{REFERENCE_TICKS, TABLE_PACKETS, TABLE_TICKS, Writer, ticks};
 
 /// The byte of a packet at which its clock reference is due: the one with the last bit of the base (2.4.3.5), behind the
 /// packet's header, length and flags of the adaptation field.
 const REFERENCE_BYTE: u64 = 10;
 
-/// Bytes of an adaptation field with a clock reference.
-const REFERENCE_FIELD: usize = 8;
+/// Bytes of an adaptation field with a clock reference and private data (2.4.3.4), but for those.
+const ADAPTATION: usize = 9;
+
+/// Tables before a unit where decoding can begin stand there only if the last ones are so old: the system buffer is emptied at
+/// 80 kbit/s, if the whole has no more than 5 Mbit/s (Rbx_sys, 2.4.2.3), and the two packets are 3,008 bits.
+const TABLE_PAUSE: u64 = ticks(Duration::from_millis(40));
 
 #[derive(Clone, Debug)]
 pub(super) struct ConstantRate {
     rate: Bitrate,
+    /// How long a unit has until it is decoded.
+    delay: u64,
     /// Packets written.
     packets: u64,
     /// When the first byte of the stream is due, in ticks of the system clock.
     origin: Option<u64>,
+    lanes: Vec<Lane>,
+    /// When units are sent whatever the buffers of a decoder hold, so that none comes too late; `None` where it has to be
+    /// computed anew.
+    urgent_at: Option<u64>,
+}
+
+/// What waits of a track.
+#[derive(Clone, Debug)]
+struct Lane {
+    units: VecDeque<Waiting>,
+    buffers: Buffers,
+}
+
+/// A unit that waits, or what is left of it.
+#[derive(Clone, Debug)]
+struct Waiting {
+    random_access: bool,
+    /// Whether the tables come before it.
+    has_tables: bool,
+    private: Vec<u8>,
+    bytes: Vec<u8>,
+    taken: usize,
+    /// When it is decoded.
+    due: u64,
+}
+
+impl Waiting {
+    /// How many packets are left of it, with tables before it.
+    fn packets(&self) -> u64 {
+        let left = self.bytes.len() - self.taken;
+        let begins = self.taken == 0;
+        let first = if begins { ADAPTATION + self.private.len() } else { 0 };
+        let tables = if begins && self.has_tables { TABLE_PACKETS } else { 0 };
+        ((left + first).div_ceil(BODY_LENGTH) + tables) as u64
+    }
+
+    fn adaptation(&self, reference: Option<u64>) -> AdaptationRepr<'_> {
+        match self.taken {
+            0 => AdaptationRepr {
+                random_access: self.random_access,
+                reference,
+                private: &self.private,
+                ..AdaptationRepr::default()
+            },
+            _ => AdaptationRepr { reference, ..AdaptationRepr::default() },
+        }
+    }
 }
 
 impl ConstantRate {
-    pub(super) fn new(rate: Bitrate) -> Self {
-        Self { rate, packets: 0, origin: None }
+    pub(super) fn new(rate: Bitrate, delay: u64, tracks: impl Iterator<Item = StreamType>) -> Self {
+        let lane = |stream_type| Lane { units: VecDeque::new(), buffers: Buffers::new(stream_type) };
+        Self { rate, delay, packets: 0, origin: None, lanes: tracks.map(lane).collect(), urgent_at: None }
     }
 
-    /// Appends the packets of a unit behind those that fill the time before it. It has `delay` until it is decoded.
-    pub(super) fn put(
-        &mut self,
-        unit: &Prepared<'_>,
-        delay: u64,
-        writer: &mut Writer,
-        out: &mut Vec<u8>,
-    ) -> Result<(), UnitError> {
+    /// Takes a unit, and appends the packets before its time: what waits, and what fills.
+    pub(super) fn put(&mut self, unit: &Prepared<'_>, writer: &mut Writer, out: &mut Vec<u8>) -> Result<(), UnitError> {
         let origin = self.origin.unwrap_or(unit.start);
-        self.check(unit, origin, delay)?;
+        let waiting = Waiting {
+            random_access: unit.random_access,
+            has_tables: unit.track == 0 && unit.random_access,
+            private: unit.private.to_vec(),
+            bytes: [unit.payload.head, unit.payload.body].concat(),
+            taken: 0,
+            due: unit.start + self.delay,
+        };
+        self.check(&waiting, unit.start, origin)?;
         self.origin = Some(origin);
         while self.begin(self.packets) < unit.start {
-            self.fill(writer, out);
+            self.write(writer, out);
         }
-        if unit.track == 0 && unit.random_access {
-            self.put_tables(writer, out);
+        let lane = &mut self.lanes[unit.track];
+        if unit.random_access || unit.track != 0 {
+            lane.buffers.learn(unit.payload.body);
         }
-        let mut payload = unit.payload;
-        let mut first = true;
-        while payload.len() > 0 {
-            if writer.wants_tables(self.begin(self.packets + 1 + TABLE_PACKETS as u64)) {
-                self.put_tables(writer, out);
-            }
-            let is_clock = unit.track == 0;
-            let has_reference = is_clock && (first && unit.random_access || self.wants_reference(writer));
-            let reference = has_reference.then(|| self.reference());
-            if !is_clock && self.wants_reference(writer) {
-                self.put_reference(writer, out);
-            }
-            writer.put(unit.track, first, unit.adaptation(first, reference), &mut payload, out);
-            self.packets += 1;
-            first = false;
-        }
+        lane.units.push_back(waiting);
+        self.urgent_at = None;
         Ok(())
     }
 
-    /// Whether the unit comes in time, with all the tables and clock references that may come in between.
-    fn check(&self, unit: &Prepared<'_>, origin: u64, delay: u64) -> Result<(), UnitError> {
-        let (own, size) = (unit.payload.len() / (BODY_LENGTH - REFERENCE_FIELD) + 2, unit.payload.len());
-        // At the smallest rate the tables are due every 13 packets.
-        let tables = TABLE_PACKETS * (2 + own / 8);
-        let begin = match self.begin_from(origin, self.packets) {
-            begin if begin < unit.start => unit.start + self.span(1),
-            begin => begin,
-        };
-        let end = begin + self.span((own + tables) as u64);
-        let late = end.saturating_sub(unit.start + delay);
+    /// Appends what waits.
+    pub(super) fn finish(&mut self, writer: &mut Writer, out: &mut Vec<u8>) {
+        while self.waiting().next().is_some() {
+            self.write(writer, out);
+        }
+    }
+
+    fn waiting(&self) -> impl Iterator<Item = &Waiting> {
+        self.lanes.iter().flat_map(|lane| &lane.units)
+    }
+
+    /// Whether the unit comes in time behind all that waits.
+    fn check(&self, unit: &Waiting, start: u64, origin: u64) -> Result<(), UnitError> {
+        // Behind all that waits, and not before its own time.
+        let begin = self.begin_from(origin, self.packets);
+        let before: u64 = self.waiting().map(Waiting::packets).sum();
+        let end = (begin + self.span(self.with_tables(before + unit.packets())))
+            .max(start + self.span(1 + self.with_tables(unit.packets())));
+        let late = end.saturating_sub(unit.due);
         if late == 0 {
             return Ok(());
         }
         let late = Duration::from_nanos((u128::from(late) * 1_000_000_000 / u128::from(SYSTEM_CLOCK)) as u64);
-        Err(UnitError::TooLate { size: DataSize::from_bytes(size as u64), late })
+        Err(UnitError::TooLate { size: DataSize::from_bytes(unit.bytes.len() as u64), late })
     }
 
-    fn fill(&mut self, writer: &mut Writer, out: &mut Vec<u8>) {
-        if self.wants_reference(writer) {
-            self.put_reference(writer, out);
-        } else if writer.wants_tables(self.begin(self.packets + 1 + TABLE_PACKETS as u64)) {
-            self.put_tables(writer, out);
-        } else {
+    /// So many packets with the tables and clock references that may come in between, each of which is written up to three
+    /// packets before it is due.
+    fn with_tables(&self, packets: u64) -> u64 {
+        let packet = self.span(1);
+        let share = |count: u64, interval: u64| count * packet * 1_000_000 / (interval - 3 * packet);
+        let taken = share(TABLE_PACKETS as u64, TABLE_TICKS) + share(1, REFERENCE_TICKS);
+        packets * 1_000_000 / (1_000_000 - taken) + TABLE_PACKETS as u64 + 2
+    }
+
+    /// When all has to be sent that can be, so that no unit comes too late.
+    fn urgent_at(&self) -> u64 {
+        let mut units: Vec<_> = self.waiting().map(|unit| (unit.due, unit.packets())).collect();
+        units.sort_unstable();
+        let mut before = 0;
+        let latest = units.into_iter().map(|(due, packets)| {
+            before += packets;
+            due.saturating_sub(self.span(self.with_tables(before)))
+        });
+        latest.min().unwrap_or(u64::MAX)
+    }
+
+    /// The track whose packet is the next: of those with room in a decoder's buffers the one that is decoded first.
+    fn choose(&mut self) -> Option<usize> {
+        let now = self.begin(self.packets);
+        let urgent_at = self.urgent_at.unwrap_or_else(|| self.urgent_at());
+        self.urgent_at = Some(urgent_at);
+        let ready = self.lanes.iter_mut().enumerate().filter_map(|(track, lane)| {
+            let due = lane.units.front()?.due;
+            (urgent_at <= now || lane.buffers.has_room(now, due)).then_some((due, std::cmp::Reverse(track)))
+        });
+        ready.min().map(|(_, track)| track.0)
+    }
+
+    /// Appends the next packet, or the tables.
+    fn write(&mut self, writer: &mut Writer, out: &mut Vec<u8>) {
+        if writer.wants_tables(self.begin(self.packets + 1 + TABLE_PACKETS as u64)) {
+            return self.put_tables(writer, out);
+        }
+        let Some(track) = self.choose() else {
+            if self.wants_reference(writer) {
+                return self.put_reference(writer, out);
+            }
             emit_null(out);
             self.packets += 1;
+            return;
+        };
+        let front = self.lanes[track].units.front();
+        let begins = front.is_some_and(|unit| unit.taken == 0 && unit.has_tables);
+        let now = self.begin(self.packets);
+        if begins && writer.wants_tables(now + TABLE_TICKS - TABLE_PAUSE) {
+            return self.put_tables(writer, out);
         }
+        let wants_reference = self.wants_reference(writer);
+        if track != 0 && wants_reference {
+            return self.put_reference(writer, out);
+        }
+        let reference = (begins || wants_reference).then(|| self.reference());
+        self.put_packet(track, now, reference, writer, out);
+    }
+
+    fn put_packet(&mut self, track: usize, now: u64, reference: Option<u64>, writer: &mut Writer, out: &mut Vec<u8>) {
+        let Lane { units, buffers } = &mut self.lanes[track];
+        let unit = units.front_mut().expect("invariant: a track with something that waits was chosen");
+        let left = unit.bytes.len() - unit.taken;
+        let mut payload = Payload { head: &[], body: &unit.bytes[unit.taken..] };
+        writer.put(track, unit.taken == 0, unit.adaptation(reference), &mut payload, out);
+        let rest = payload.len();
+        buffers.send(now, unit.due, (left - rest) as u64);
+        unit.taken += left - rest;
+        if rest == 0 {
+            units.pop_front();
+        }
+        self.packets += 1;
+        self.urgent_at = None;
     }
 
     fn put_tables(&mut self, writer: &mut Writer, out: &mut Vec<u8>) {
@@ -100,7 +225,9 @@ impl ConstantRate {
     }
 
     fn put_reference(&mut self, writer: &mut Writer, out: &mut Vec<u8>) {
+        let now = self.begin(self.packets);
         writer.put_reference(self.reference(), out);
+        self.lanes[0].buffers.send(now, now, 0);
         self.packets += 1;
     }
 

@@ -7,6 +7,7 @@
 //! track, in datagrams of their own, with RTP or without.
 
 mod adaptation;
+mod buffers;
 mod clock;
 mod constant;
 mod continuity;

@@ -34,12 +34,14 @@ pub struct Unit<'a> {
 
 /// Makes a transport stream of one program.
 ///
-/// Give it the units of all tracks in the order of their decoding times; each is appended as whole packets of 188 bytes.
+/// Give it the units of all tracks in the order of their decoding times; each is appended as whole packets of 188 bytes. At a
+/// constant rate packets of several tracks are mixed so that the buffers of the standard's decoder (2.4.2.3, 2.14.3.1) neither
+/// overflow nor run empty, for MPEG-2, H.264, MPEG audio and AAC within the limits of their profiles and levels.
 /// A unit of video is one PES packet. The time stamps in the stream are later than those given by the delay of the
 /// settings, so that its clock begins with the first decoding time, and all of them wrap after 26.5 hours.
 ///
 /// The clock is written at most 40 ms apart, the tables at most 100 ms apart and before every unit of video where decoding
-/// can begin, as long as units follow each other without a gap. Where a frame queue gave frames up there is one.
+/// can begin (at a constant rate unless they are less than 40 ms old), as long as units follow each other without a gap. Where a frame queue gave frames up there is one.
 ///
 /// Before units of H.264 and H.265 that begin without an access unit delimiter it puts one, which every access unit of
 /// them has in a transport stream (2.14.1).
@@ -122,10 +124,6 @@ impl Multiplexer {
     /// When such a stream cannot be.
     pub fn new(settings: Settings) -> Result<Self, SettingsError> {
         settings.check()?;
-        let pace = match settings.rate {
-            Rate::Variable(layout) => Pace::Variable(VariableRate::new(layout)),
-            Rate::Constant(rate) => Pace::Constant(ConstantRate::new(rate)),
-        };
         // stream_id of the next track of audio, and of video (table 2-22).
         let mut ids = [0xC0, 0xE0];
         let tracks = settings.program.tracks.iter().map(|track| {
@@ -136,6 +134,11 @@ impl Multiplexer {
         let tracks = tracks.collect();
         let delay = settings.delay.as_nanos() * u128::from(TIMESTAMP_CLOCK) / 1_000_000_000;
         let delay = u64::try_from(delay).expect("invariant: a delay was checked");
+        let types = settings.program.tracks.iter().map(|track| track.stream_type);
+        let pace = match settings.rate {
+            Rate::Variable(layout) => Pace::Variable(VariableRate::new(layout)),
+            Rate::Constant(rate) => Pace::Constant(ConstantRate::new(rate, delay * TICKS_PER_TIMESTAMP, types)),
+        };
         Ok(Self { writer: Writer::new(&settings.program), settings, delay, pace, tracks, head: Vec::new() })
     }
 
@@ -144,8 +147,10 @@ impl Multiplexer {
         &self.settings
     }
 
-    /// Appends the packets of a unit to `out`; at a constant rate also those that fill the time before it. Returns how many
-    /// bytes of them are not of the unit.
+    /// Appends the packets of a unit to `out`. Returns how many bytes of them are not of the unit.
+    ///
+    /// At a constant rate the unit waits, and what is appended are the packets before its time, of units that wait or without
+    /// content; call [`finish`](Self::finish) behind the last one. It then returns 0.
     ///
     /// # Errors
     /// When it is no unit of its track, or the rate is too low for it; nothing was then appended.
@@ -184,11 +189,20 @@ impl Multiplexer {
         match &mut self.pace {
             Pace::Variable(variable) => variable.put(&prepared, &mut self.writer, out),
             Pace::Constant(constant) => {
-                constant.put(&prepared, self.delay * TICKS_PER_TIMESTAMP, &mut self.writer, out)?;
+                constant.put(&prepared, &mut self.writer, out)?;
+                track.count = track.count.wrapping_add(1);
+                return Ok(0);
             }
         }
         track.count = track.count.wrapping_add(1);
         Ok(out.len() - before - unit.bytes.len())
+    }
+
+    /// The stream is over: appends what waits to `out`. At a variable rate nothing does.
+    pub fn finish(&mut self, out: &mut Vec<u8>) {
+        if let Pace::Constant(constant) = &mut self.pace {
+            constant.finish(&mut self.writer, out);
+        }
     }
 }
 

@@ -44,7 +44,9 @@ pub(super) fn multiplex(settings: Settings, frames: &[Vec<u8>], origin: u64) -> 
         assert_eq!(out.len() % PACKET_LENGTH, 0);
         out
     };
-    frames.iter().enumerate().map(put).collect()
+    let mut stream: Vec<Vec<u8>> = frames.iter().enumerate().map(put).collect();
+    multiplexer.finish(stream.last_mut().unwrap());
+    stream
 }
 
 pub(super) fn settings(stream_type: StreamType, layout: Layout) -> Settings {

@@ -13,7 +13,7 @@ pub(super) const TABLE_PACKETS: usize = 2;
 
 /// Limits in ticks of the system clock.
 pub(super) const REFERENCE_TICKS: u64 = ticks(REFERENCE_INTERVAL);
-const TABLE_TICKS: u64 = ticks(TABLE_INTERVAL);
+pub(super) const TABLE_TICKS: u64 = ticks(TABLE_INTERVAL);
 
 /// A duration of the settings in ticks of the system clock.
 pub(super) const fn ticks(duration: Duration) -> u64 {

@@ -7,6 +7,7 @@ pub mod programs;
 pub mod receiving;
 pub mod rfc2250;
 pub mod synthetic;
+pub mod t_std;
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
