@@ -474,6 +474,7 @@ def test_a_file_is_no_choice_for_live_viewing_and_its_lead_no_merit() -> None:
     verdict = judge([file, stream, slower])
     assert verdict.best == ["stream"]
     assert any("file that has to be there as a whole" in reason for reason in verdict.reasons)
+    assert verdict.sentence.endswith("asked for: no choice for live viewing."), "in the terminal too"
     assert not any("file that has" in reason for reason in judge([stream, slower]).reasons)
     assert judge([file, flow("other", transport="http", shown=800, lost=200)]).best == ["file"], "among files as ever"
     waits = judge([file, stream, slower], policy="stall")

@@ -129,8 +129,9 @@ def send(
 ) -> None:
     """Send a movie to one receiver (--to), or serve a streaming file to any number of clients.
 
-    With --to, the movie goes there as it is, frame by frame at its times, by any transport of the lab; what was
-    offered, given up and sent is recorded, and framewire report SENDER_DIR RECEIVER_DIR joins it with what came.
+    With --to, the movie goes there as it is, frame by frame at its times, by any transport of the lab whose sender
+    opens the connection (not http, not rtsp); what was offered, given up and sent is recorded, and framewire report
+    SENDER_DIR RECEIVER_DIR joins it with what came.
     Without, each client has the rate and the level that its network carries.
 
     Ctrl-C and SIGTERM end it with its result; the exit code is 130 after Ctrl-C, and 143 after SIGTERM, but of a

@@ -91,7 +91,8 @@ COLUMNS: Sequence[Column] = (
     Column("PSNR pooled", "dB", lambda m: m.psnr_pooled_db, True, number(1),
            "PSNR of the mean squared error of the whole movie: no cap is involved"),
     Column("latency p50", "ms", lambda m: m.latency_p50_ms, False, number(0),
-           "median latency of the frames that came; below 0 it came ahead of its time, which is no better than 0",
+           "median latency of the frames that came; below 0 it came ahead of its time, which is no better than 0. "
+           "A file that is fetched (http) has none of a live source, and is not marked",
            True, 0.0),
     Column("latency p95", "ms", lambda m: m.latency_p95_ms, False, number(0), "95th percentile of the same", True, 0.0),
     Column("jitter", "ms", lambda m: m.jitter_mean_ms, False, number(1), "mean of the RFC 3550 estimator", True),
@@ -177,7 +178,8 @@ def _best(column: Column, flows: Sequence[Metrics]) -> list[bool]:
     texts = [NOT_MEASURED if value is None else column.text(value) for value in judged]
     most = max((one.shown_share for one in flows), default=0.0)
     competes = [
-        not column.of_arrived or (one.decodable_share >= FEW_SHARE and one.shown_share >= FAR_BEHIND * most)
+        (not column.of_arrived or (one.decodable_share >= FEW_SHARE and one.shown_share >= FAR_BEHIND * most))
+        and not (column.floor is not None and one.is_file)
         for one in flows
     ]
     known = [value for value, may in zip(judged, competes, strict=True) if value is not None and may]

@@ -24,6 +24,7 @@ TRANSPORT_COLOURS: dict[str, str] = {
     "tcp+keyframe": "#6F7FB5",
     "tcp+obs": "#B58A6F",
     "rtp+tcp": "#117733",
+    "rtsp": "#7B3FA0",
     "ts": "#B2182B",
     "ts+rtp": "#6B5B95",
     "ts+tcp": "#2F8F9D",

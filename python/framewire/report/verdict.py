@@ -159,11 +159,13 @@ def judge(
             return behind(one, with_latency=latencies)
 
         said = live_reasons(sent_live, live, final=final, seeded=seeded)
-        reasons = [*said, *files(measured), pause_in_a_line(live, pause)]
+        left_out = files(measured)
+        reasons = [*said, *left_out, pause_in_a_line(live, pause)]
         opening = headline(sent_live, live, final=final)
     else:
         first, share, what = pause, _decodable_share, "that can be decoded"
         waits = pause.runner_up is not None and (pause.best[0].stalls or pause.runner_up.stalls)
+        left_out = []
         reasons = [*pause_reasons(pause), live_in_a_line(live, pause), *files(measured)]
         opening = pause_headline(pause, final=final)
 
@@ -174,12 +176,13 @@ def judge(
     reasons = [*of_offered(measured), *narrow, *reasons, *idle_queues(measured), *cross_traffic]
     winners = [one.flow for one in first.best]
     others = [account(one) for one in measured if one.flow not in winners]
+    summary = Markup(" ").join([in_a_sentence(opening, first, share, what, aside), *left_out])
     return Verdict(
         opening,
         reasons,
         others,
         list(caveats),
-        summary=in_a_sentence(opening, first, share, what, aside),
+        summary=summary,
         best=winners,
         runner_up=None if first.runner_up is None else first.runner_up.flow,
         provisional=provisional,
