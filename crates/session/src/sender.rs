@@ -1,36 +1,25 @@
 //! The sender's side of one flow: frame clock, sending half and log.
 
+mod requests;
+mod sending_half;
+
 use framewire_media::picture_order::Renumbering;
 use framewire_recording::record::{DatagramSent, FIRST_OF_SOUND, FrameEvent, FrameEventKind, FrameFacts, Place};
 use framewire_recording::spool::Spool;
 use framewire_scenario::Pacing;
 use framewire_transport::event::{SenderEvent, SenderPlace};
-use framewire_transport::frame::OutgoingFrame;
 use framewire_transport::socket::{DatagramSocket, SocketError, StreamSocket};
-use framewire_transport::{DatagramSender, OutgoingSound, StreamSender, WriteProgress};
+use framewire_transport::{DatagramSender, WriteProgress};
 use framewire_units::{Duration, Timestamp};
 
-use crate::exchange::{Serving, Wish};
+use crate::exchange::Serving;
 use crate::flow::FlowRecording;
 use crate::half::{Arrival, Channel, ChannelId, ChannelKind, Channels, End, Half, OneChannel, Track, Wait};
 use crate::plan::SendingPlan;
 use crate::rtcp::{RtcpEnd, RtcpLog, Tapped};
 use crate::sound::SOUND_CHANNEL;
 
-/// Why a flow breaks whose receiver ends it.
-const ENDED_EARLY: &str = "the receiver ended it before it had all of the movie";
-
-/// Why one breaks that says nothing, or not what is understood.
-const NEVER_ASKED: &str = "the receiver did not ask for the movie";
-
-/// The sending half of a flow, over either kind of socket.
-#[allow(clippy::large_enum_variant, reason = "one per flow, never moved in a hot path")]
-pub enum SendingHalf {
-    /// Over datagrams.
-    Datagram(DatagramSender),
-    /// Over a byte stream.
-    Stream(StreamSender),
-}
+pub use self::sending_half::SendingHalf;
 
 /// The socket that the half writes to; of the same kind as the half.
 pub enum SenderSocket<'a> {
@@ -399,74 +388,6 @@ impl Half for SenderSession {
     }
 }
 
-/// What is said where the receiver asks for the movie.
-impl SenderSession {
-    /// True where it reads what the receiver says.
-    pub(crate) fn listens(&self) -> bool {
-        self.serving.is_some()
-    }
-
-    /// True when frames may be offered.
-    fn has_begun(&self) -> bool {
-        self.serving.is_none() || self.log.begun.is_some()
-    }
-
-    fn handle_request(&mut self, now: Timestamp, arrival: Arrival<'_>) {
-        let Some(serving) = &mut self.serving else { return };
-        match arrival {
-            Arrival::Bytes(bytes) => {
-                if let Err(reason) = serving.handle_bytes(now, bytes) {
-                    self.failure.get_or_insert(reason);
-                }
-            }
-            Arrival::Ended => serving.handle_close(now),
-            Arrival::Opened | Arrival::Datagram(_) => {}
-        }
-    }
-
-    /// Does what the receiver wants, and hands over what is to be said.
-    fn serve(&mut self, now: Timestamp) {
-        let Some(mut serving) = self.serving.take() else { return };
-        if serving.next_timeout().is_some_and(|at| at <= now) {
-            serving.handle_timeout(now);
-        }
-        while let Some(wish) = serving.poll_wish() {
-            match wish {
-                Wish::Begin if self.log.begun.is_none() => {
-                    self.plan = self.plan.starting_at(now);
-                    self.log.begun = Some(now);
-                }
-                Wish::End if !self.all_is_offered() => {
-                    self.failure.get_or_insert_with(|| ENDED_EARLY.to_owned());
-                }
-                Wish::Begin | Wish::End => {}
-            }
-        }
-        if serving.is_over() && self.log.begun.is_none() {
-            self.failure.get_or_insert_with(|| NEVER_ASKED.to_owned());
-        }
-        while let Some(message) = serving.poll_transmit() {
-            self.half.handle_message(message);
-        }
-        self.serving = Some(serving);
-    }
-
-    /// When all is written, there may be something to say before the stream ends; true where there is something to write.
-    fn ends_now(&mut self, now: Timestamp) -> bool {
-        let is_last = self.all_is_offered() && !self.end_signalled;
-        let Some(serving) = self.serving.as_mut().filter(|_| is_last) else { return false };
-        if !std::mem::replace(&mut self.all_sent, true) {
-            serving.handle_all_sent(now);
-            return true;
-        }
-        if serving.is_over() {
-            self.end_signalled = true;
-            self.half.handle_end(now);
-        }
-        self.end_signalled
-    }
-}
-
 impl SenderSession {
     /// What [`Half::drive`] does of the movie.
     fn drive_movie(&mut self, now: Timestamp, channels: &mut dyn Channels) -> Result<Wait, SocketError> {
@@ -513,79 +434,6 @@ pub fn as_sent(
         }
         facts
     })
-}
-
-impl SendingHalf {
-    fn wants_frame(&self) -> bool {
-        match self {
-            Self::Datagram(half) => half.wants_frame(),
-            Self::Stream(half) => half.wants_frame(),
-        }
-    }
-
-    fn handle_frame(&mut self, now: Timestamp, frame: OutgoingFrame) {
-        match self {
-            Self::Datagram(half) => half.handle_frame(now, frame),
-            Self::Stream(half) => half.handle_frame(now, frame),
-        }
-    }
-
-    fn handle_sound(&mut self, now: Timestamp, sound: OutgoingSound) {
-        match self {
-            Self::Datagram(half) => half.handle_sound(now, sound),
-            Self::Stream(half) => half.handle_sound(now, sound),
-        }
-    }
-
-    fn handle_end(&mut self, now: Timestamp) {
-        match self {
-            Self::Datagram(half) => half.handle_end(now),
-            Self::Stream(half) => half.handle_end(now),
-        }
-    }
-
-    /// Takes a message of the session, which goes on the same stream.
-    fn handle_message(&mut self, message: Vec<u8>) {
-        if let Self::Stream(half) = self {
-            half.handle_message(message);
-        }
-    }
-
-    fn handle_abort(&mut self, now: Timestamp) {
-        match self {
-            Self::Datagram(half) => half.handle_abort(now),
-            Self::Stream(half) => half.handle_abort(now),
-        }
-    }
-
-    fn poll_write(&mut self, now: Timestamp, socket: &mut SenderSocket<'_>) -> Result<WriteProgress, SocketError> {
-        match (self, socket) {
-            (Self::Datagram(half), SenderSocket::Datagram(socket)) => half.poll_write(now, *socket),
-            (Self::Stream(half), SenderSocket::Stream(socket)) => half.poll_write(now, *socket),
-            _ => panic!("invariant: the world gives a half the kind of socket that it was built for"),
-        }
-    }
-
-    fn next_timeout(&self) -> Option<Timestamp> {
-        match self {
-            Self::Datagram(half) => half.next_timeout(),
-            Self::Stream(_) => None,
-        }
-    }
-
-    fn poll_event(&mut self) -> Option<SenderEvent> {
-        match self {
-            Self::Datagram(half) => half.poll_event(),
-            Self::Stream(half) => half.poll_event(),
-        }
-    }
-
-    fn is_finished(&self) -> bool {
-        match self {
-            Self::Datagram(half) => half.is_finished(),
-            Self::Stream(half) => half.is_finished(),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,95 @@
+//! The sending half of a flow, over either kind of socket.
+
+use framewire_transport::event::SenderEvent;
+use framewire_transport::frame::OutgoingFrame;
+use framewire_transport::socket::SocketError;
+use framewire_transport::{DatagramSender, OutgoingSound, StreamSender, WriteProgress};
+use framewire_units::Timestamp;
+
+use super::SenderSocket;
+
+/// The sending half of a flow, over either kind of socket.
+#[allow(clippy::large_enum_variant, reason = "one per flow, never moved in a hot path")]
+pub enum SendingHalf {
+    /// Over datagrams.
+    Datagram(DatagramSender),
+    /// Over a byte stream.
+    Stream(StreamSender),
+}
+
+impl SendingHalf {
+    pub(super) fn wants_frame(&self) -> bool {
+        match self {
+            Self::Datagram(half) => half.wants_frame(),
+            Self::Stream(half) => half.wants_frame(),
+        }
+    }
+
+    pub(super) fn handle_frame(&mut self, now: Timestamp, frame: OutgoingFrame) {
+        match self {
+            Self::Datagram(half) => half.handle_frame(now, frame),
+            Self::Stream(half) => half.handle_frame(now, frame),
+        }
+    }
+
+    pub(super) fn handle_sound(&mut self, now: Timestamp, sound: OutgoingSound) {
+        match self {
+            Self::Datagram(half) => half.handle_sound(now, sound),
+            Self::Stream(half) => half.handle_sound(now, sound),
+        }
+    }
+
+    pub(super) fn handle_end(&mut self, now: Timestamp) {
+        match self {
+            Self::Datagram(half) => half.handle_end(now),
+            Self::Stream(half) => half.handle_end(now),
+        }
+    }
+
+    /// Takes a message of the session, which goes on the same stream.
+    pub(super) fn handle_message(&mut self, message: Vec<u8>) {
+        if let Self::Stream(half) = self {
+            half.handle_message(message);
+        }
+    }
+
+    pub(super) fn handle_abort(&mut self, now: Timestamp) {
+        match self {
+            Self::Datagram(half) => half.handle_abort(now),
+            Self::Stream(half) => half.handle_abort(now),
+        }
+    }
+
+    pub(super) fn poll_write(
+        &mut self,
+        now: Timestamp,
+        socket: &mut SenderSocket<'_>,
+    ) -> Result<WriteProgress, SocketError> {
+        match (self, socket) {
+            (Self::Datagram(half), SenderSocket::Datagram(socket)) => half.poll_write(now, *socket),
+            (Self::Stream(half), SenderSocket::Stream(socket)) => half.poll_write(now, *socket),
+            _ => panic!("invariant: the world gives a half the kind of socket that it was built for"),
+        }
+    }
+
+    pub(super) fn next_timeout(&self) -> Option<Timestamp> {
+        match self {
+            Self::Datagram(half) => half.next_timeout(),
+            Self::Stream(_) => None,
+        }
+    }
+
+    pub(super) fn poll_event(&mut self) -> Option<SenderEvent> {
+        match self {
+            Self::Datagram(half) => half.poll_event(),
+            Self::Stream(half) => half.poll_event(),
+        }
+    }
+
+    pub(super) fn is_finished(&self) -> bool {
+        match self {
+            Self::Datagram(half) => half.is_finished(),
+            Self::Stream(half) => half.is_finished(),
+        }
+    }
+}
