@@ -1,7 +1,5 @@
 //! Movies over HTTP, as a file and as a transport stream, in virtual time.
 
-use std::path::PathBuf;
-
 use bytes::Bytes;
 use framewire_media::Movie;
 use framewire_media::audio::AudioTrack;
@@ -11,7 +9,7 @@ use framewire_session::Sound;
 use framewire_sim::{Content, Options, Received, Simulated, Simulation};
 use framewire_units::{Duration, Timestamp};
 
-use crate::common::{LIVE, movie, run, scenario, summaries};
+use crate::common::{LIVE, movie, movies, run, scenario, summaries};
 
 fn wired(rate: &str, more: &str) -> String {
     format!(
@@ -25,21 +23,6 @@ fn flow(network: &str, transport: &str, movie: &Movie) -> Simulated {
 
 fn rows(simulated: &Simulated) -> Vec<FrameRow> {
     Ledger::build(&simulated.logs[0], LIVE).rows.to_vec()
-}
-
-/// Movies of the test data of H.264 and H.265, and one of MPEG-2.
-fn movies() -> Vec<Movie> {
-    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data");
-    let folder = std::env::var_os("FRAMEWIRE_TEST_DATA").map_or_else(|| PathBuf::from(default), PathBuf::from);
-    let named = ["h264_640x360p24_open_gop_recovery_point.h264", "hevc_640x360p24_open_gop_cra_rasl.h265"];
-    let mut movies = vec![movie(3.0, 4)];
-    for path in named.map(|name| folder.join("es/generated").join(name)) {
-        match std::fs::read(&path) {
-            Ok(bytes) => movies.push(Movie::parse(bytes.into()).expect("it is a movie")),
-            Err(_) => eprintln!("skipped: no {}", path.display()),
-        }
-    }
-    movies
 }
 
 #[test]

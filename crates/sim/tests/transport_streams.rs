@@ -1,10 +1,7 @@
 //! Flows of a transport stream, over datagrams with RTP and without and over a byte stream, in virtual time.
 
-use std::path::PathBuf;
-
 use crate::common;
-use common::{LIVE, movie, run, scenario, summaries};
-use framewire_media::Movie;
+use common::{LIVE, movie, movies, run, scenario, summaries};
 use framewire_recording::ledger::Ledger;
 use framewire_recording::record::FlowStatus;
 
@@ -12,21 +9,6 @@ fn wired(rate: &str, bottleneck: &str, more: &str) -> String {
     format!(
         "[network]\nkind = \"wired\"\nbottleneck = \"{bottleneck}\"\n[network.wire]\nrate = \"{rate}\"\ndelay = \"5 ms\"\n{more}"
     )
-}
-
-/// Movies of the test data of H.264 and H.265, and one of MPEG-2.
-fn movies() -> Vec<Movie> {
-    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data");
-    let folder = std::env::var_os("FRAMEWIRE_TEST_DATA").map_or_else(|| PathBuf::from(default), PathBuf::from);
-    let named = ["h264_640x360p24_open_gop_recovery_point.h264", "hevc_640x360p24_open_gop_cra_rasl.h265"];
-    let mut movies = vec![movie(3.0, 4)];
-    for path in named.map(|name| folder.join("es/generated").join(name)) {
-        match std::fs::read(&path) {
-            Ok(bytes) => movies.push(Movie::parse(bytes.into()).expect("it is a movie")),
-            Err(_) => eprintln!("skipped: no {}", path.display()),
-        }
-    }
-    movies
 }
 
 #[test]

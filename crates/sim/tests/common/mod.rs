@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use framewire_adaptive::schedule::{Schedule, ScheduleSettings};
@@ -143,4 +143,19 @@ pub fn ladder_of(sizes: &[u32], audio: Option<&AudioTrack>, plan: Option<StoredP
 /// A ladder as what is sent.
 pub fn ladder_content(seconds: usize) -> Content {
     Content::default().with_ladder("ladder.vtp", ladder(seconds))
+}
+
+/// Movies of the test data of H.264 and H.265, as far as they are there, and one of MPEG-2.
+pub fn movies() -> Vec<Movie> {
+    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data");
+    let folder = std::env::var_os("FRAMEWIRE_TEST_DATA").map_or_else(|| PathBuf::from(default), PathBuf::from);
+    let named = ["h264_640x360p24_open_gop_recovery_point.h264", "hevc_640x360p24_open_gop_cra_rasl.h265"];
+    let mut movies = vec![movie(3.0, 4)];
+    for path in named.map(|name| folder.join("es/generated").join(name)) {
+        match std::fs::read(&path) {
+            Ok(bytes) => movies.push(Movie::parse(bytes.into()).expect("it is a movie")),
+            Err(_) => eprintln!("skipped: no {}", path.display()),
+        }
+    }
+    movies
 }
