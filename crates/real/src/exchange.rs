@@ -149,7 +149,7 @@ pub(crate) struct Asked {
     pub(crate) has_ended: bool,
 }
 
-/// The receiver's side: it answers whoever asks, of one stream, each question with one datagram that is not longer.
+/// The receiver's side: it answers all who ask, of one stream, each question with one datagram that is not longer.
 pub(crate) struct Answers {
     socket: UdpSocket,
     clock: RunClock,
@@ -201,7 +201,7 @@ impl Answers {
                 from,
                 has_ended: question.kind == Kind::End,
             };
-            // Whoever cannot be answered asks again.
+            // Those that cannot be answered ask again.
             let _ = self.socket.send_to(&answer, from);
             return Ok(Some(asked));
         }

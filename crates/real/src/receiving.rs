@@ -52,7 +52,7 @@ pub struct ReceiveOptions {
     pub patience: Duration,
     /// A stream that is silent for so long has ended.
     pub silence: Duration,
-    /// The most that is taken: whoever sends decides how much comes.
+    /// The most that is taken, as it is the sender that decides how much comes.
     pub most: DataSize,
     /// The directory of this end, which exists.
     pub directory: PathBuf,
@@ -149,7 +149,7 @@ impl End<'_> {
                 if now.saturating_since(*came_at.get_or_insert(now)) < UNANNOUNCED {
                     std::thread::sleep(TICK);
                 } else if self.socket.discard()? == 0 {
-                    // The first of it: whoever sends something does not end what waits for another.
+                    // The first of it: what a stranger sends does not end a receiver that waits for a stream.
                     listener(&Event::Unannounced);
                 }
             }
@@ -255,7 +255,7 @@ impl End<'_> {
             ending.said |= self.take_end()?;
             ending.ended_by = ending.ended_by.or(self.early_end(now, begun, is_stopped));
             let step = match ending.ended_by {
-                // Whoever goes on sending does not keep it from its end.
+                // A sender that goes on does not keep it from its end.
                 Some(_) => receiving.poll(now, true, &mut Nothing),
                 None => receiving.poll(now, ending.said && self.is_settled(now), &mut self.socket),
             };
