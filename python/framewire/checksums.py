@@ -37,8 +37,8 @@ class Checksums:
         """Whether `check` can detect damage: not where the description has checksums, but none of this file."""
         return not self.files or name in self.files
 
-    def check(self, directory: Path, name: str) -> None:
-        """Compares a file; one that had none when the description was written is taken as it is.
+    def check(self, directory: Path, name: str) -> str | None:
+        """Compares a file, and returns its checksum; one that had none in the description is taken as it is.
 
         It is read once for each state that it is found in, by the file system's word: what a disk damages by itself
         between two readings of one process is not found.
@@ -47,14 +47,14 @@ class Checksums:
         """
         expected, path = self.files.get(name), directory / name
         if expected is None:
-            return
+            return None
         # Before it is read: what changes meanwhile is another state.
         state = _state(path)
-        if self._found.get(path) == state:
-            return
-        if sha256(path) != expected:
-            raise DamagedError(f"{name} is damaged: it is not what was written (SHA-256)")
-        self._found[path] = state
+        if self._found.get(path) != state:
+            if sha256(path) != expected:
+                raise DamagedError(f"{name} is damaged: it is not what was written (SHA-256)")
+            self._found[path] = state
+        return expected
 
 
 def _state(path: Path) -> tuple[int, ...]:

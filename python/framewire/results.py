@@ -111,13 +111,13 @@ class RunDirectory:
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"{path}: cannot be read: {error}") from None
 
-    def check(self, path: Path) -> None:
-        """Compares a file of the run with what was written; one that has no checksum is taken as it is.
+    def check(self, path: Path) -> str | None:
+        """Compares a file of the run with what was written, and returns its checksum, if it has one.
 
         Raises InputError when it is damaged, or cannot be read.
         """
         try:
-            self._checksums.check(self.path, path.relative_to(self.path).as_posix())
+            return self._checksums.check(self.path, path.relative_to(self.path).as_posix())
         except DamagedError as error:
             raise InputError(f"{self.path}: {error}") from None
         except OSError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import webbrowser
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +13,9 @@ from framewire import files, run_output
 from framewire import progress as progress_module
 from framewire.commands import AsJson, clear_errors, print_json, stderr, stdout, terminable, warn
 from framewire.errors import InputError
+
+if TYPE_CHECKING:
+    from framewire.run import Run
 
 __all__ = ["register"]
 
@@ -61,12 +64,14 @@ def report(
 ) -> None:
     """Write the report of a run or of a campaign, one HTML file.
 
-    Of the directories of both ends of a stream it makes a run first, beside that of the sender.
+    Of the directories of both ends of a stream it makes a run first, beside that of the sender, and says
+    what came of it as framewire run does.
     """
     from framewire.campaign.description import is_campaign
     from framewire.report import write as write_report
 
-    directory = _joined(directory, receiver)
+    joined = _joined(directory, receiver)
+    directory = directory if joined is None else joined.directory
     is_run = (directory / "run.json").is_file()
     if not is_run and not is_campaign(directory):
         lacks = "not a run directory: it has no run.json (and no campaign: it has no campaign.json)"
@@ -78,6 +83,10 @@ def report(
         path = written.path
         for one in written.left_out:
             warn(one)
+        if joined is not None:
+            run_output.print_run(joined, path, written.verdict)
+            _open(path, asked=open_report)
+            return
     elif film:
         raise InputError(f"{directory}: --film is of a run; any cell can be run again: framewire campaign cell")
     else:
@@ -87,22 +96,26 @@ def report(
     _written(path, open_it=open_report)
 
 
-def _joined(directory: Path, receiver: Path | None) -> Path:
-    """The run that is made of a sender's and a receiver's directory; any other directory as it is."""
+def _joined(directory: Path, receiver: Path | None) -> Run | None:
+    """The run that is made of a sender's and a receiver's directory; None of any other directory."""
     from framewire.real.joining import join, side_of
 
     if receiver is not None:
-        return join(directory, receiver).directory
+        return join(directory, receiver)
     side = side_of(directory)
     if side is not None:
         ends = {"sender": f"{directory} RECEIVER_DIR", "receiver": f"SENDER_DIR {directory}"}
         raise InputError(f"{directory}: is of the {side} alone; with both ends: framewire report {ends[side]}")
-    return directory
+    return None
 
 
 def _written(path: Path, *, open_it: bool) -> None:
     typer.echo(path)
-    if open_it:
+    _open(path, asked=open_it)
+
+
+def _open(path: Path, *, asked: bool) -> None:
+    if asked:
         webbrowser.open(path.resolve().as_uri())
 
 
@@ -164,6 +177,8 @@ def render(
     open_film: Open = False,
 ) -> None:
     """Write a film of what each viewer saw: all screens beside what was sent, with every freeze and pause.
+
+    It has no sound; what came of it is in RUN_DIR/received.
 
     Ctrl-C leaves nothing of it; a film that is there stays.
     """

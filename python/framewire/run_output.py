@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["print_run", "report_command", "scores_table", "without_pictures"]
 
-ALSO_AT_THE_END = ("count from its first packet", burst_losses.TO_A_FULL_QUEUE)
+ALSO_AT_THE_END = ("count from its first packet", burst_losses.TO_A_FULL_QUEUE, "verdict is of the picture")
 """Parts of the caveats that are printed at the end of a run too: by them figures of some flows mean something else."""
 
 

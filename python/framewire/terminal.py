@@ -23,7 +23,8 @@ NOT_MEASURED = "-"
 def comparison(rows: Iterable[Mapping[str, Any]]) -> WrappedTable:
     """One row per flow of a run's summary: what the viewer had, and in a wide terminal what the transport did for it.
 
-    Shares are of the frames that were offered; those that were not have a column where there are any.
+    Shares are of the frames that were offered; those that were not have a column where there are any, and so has the
+    share of the packets of sound that came in time.
     """
     rows = list(rows)
 
@@ -43,6 +44,7 @@ def comparison(rows: Iterable[Mapping[str, Any]]) -> WrappedTable:
         column("shown\n%", lambda row: _share(row.get("shown"), row.get("offered"))),
         *others,
         column("lost %\nI/P/B", _lost),
+        *([column("sound\n%", _sound)] if known("sound_shown") else []),
         column("latency\np95 ms", lambda row: _number(row.get("latency_p95_ms"), "{:.0f}")),
         column("rate\nMbit/s", lambda row: _number(_rate(row), "{:.2f}", 1e-6)),
         column("waits\ns", lambda row: _number(row.get("stalled_s"), "{:.1f}")),
@@ -99,6 +101,16 @@ def _rate(row: Mapping[str, Any]) -> float | None:
 
 def _share(part: int | None, whole: int | None) -> str:
     return NOT_MEASURED if part is None or not whole else f"{100 * part / whole:.1f}"
+
+
+def _sound(row: Mapping[str, Any]) -> str:
+    """Per cent of the packets of sound that came in time, of those that were offered.
+
+    >>> _sound({"sound_shown": 3, "sound_late": 0, "sound_lost": 1}), _sound({"sound_shown": None})
+    ('75.0', '-')
+    """
+    fates = [row.get(f"sound_{fate}") for fate in ("shown", "late", "lost")]
+    return _share(fates[0], sum(count or 0 for count in fates))
 
 
 def _lost(row: Mapping[str, Any]) -> str:

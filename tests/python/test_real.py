@@ -136,11 +136,16 @@ def test_a_report_is_made_of_both_ends_and_says_how_exact_their_clocks_are(movie
     assert "with both ends: framewire report" in alone.output
     done = RUNNER.invoke(app, ["report", str(tmp_path / "sent"), str(tmp_path / "came")])
     assert done.exit_code == 0, done.output
-    report = Path(done.stdout.strip())
-    assert report == tmp_path / "sent-joined" / "report.html"
+    said = re.fullmatch(
+        r".*shown.*\nudp +100\.0 .*^results  (\S+)$\n^report   (\S+)$\n\nudp alone .*", done.stdout, re.S | re.M
+    )
+    assert said is not None, done.stdout
+    run, report = (Path(path) for path in said.groups())
+    assert (run, report) == (tmp_path / "sent-joined", tmp_path / "sent-joined" / "report.html")
     html = report.read_text(encoding="utf-8")
     assert re.search(r"aligned by \d+ exchanges to within 0\.\d+ ms", html)
     assert "real: two ends, joined" in html
+    assert "On the air" not in html, "nothing is known of the air"
     assert "IEEE 802.11" not in html.split("<h3>scenario.toml</h3>")[0], "no network of the lab took part"
     assert "framewire send FILE --to 127.0.0.1" in html
 

@@ -349,6 +349,21 @@ def test_scores_that_are_not_what_was_written_are_measured_again(
     assert measure(run).table.equals(truth)
 
 
+def test_equal_runs_leave_equal_scores_and_another_movie_received_does_not(
+    movie: Path, pictures: list[Picture], tmp_path: Path
+) -> None:
+    scores = []
+    for name in ("first", "second", "another"):
+        arrivals = prompt(pictures)
+        arrivals[-1] = None if name == "another" else arrivals[-1]
+        run = write_run(tmp_path / name, movie, {"udp": Delivery("udp", arrivals)})
+        description, received = run / "run.json", [f"received/{path.name}" for path in (run / "received").iterdir()]
+        description.write_text(json.dumps(checksums.sealed(json.loads(description.read_text()), run, received)))
+        measure(run)
+        scores.append((run / psnr.CACHE).read_bytes())
+    assert scores[0] == scores[1] != scores[2]
+
+
 def test_the_last_of_two_reports_made_at_once_leaves_the_checksum_of_what_is_there(
     movie: Path, pictures: list[Picture], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

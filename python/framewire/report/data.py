@@ -62,7 +62,7 @@ class ReportRun:
     """What the ends of flows reported to each other by RTCP; empty where none did."""
     players: dict[str, Player] = field(default_factory=dict)
     """By flow, players that are others than the scenario's."""
-    check: Callable[[Path], None] = lambda _file: None
+    check: Callable[[Path], str | None] = lambda _file: None
     """Raises InputError for a file of the run that is not what was written."""
     _by_flow: ByFlow = field(default_factory=ByFlow, repr=False, compare=False)
 
@@ -181,9 +181,9 @@ class ReportRun:
         return self.status != "complete" and (self.ended_by is not None or not failed)
 
     @property
-    def wired(self) -> bool:
-        """Nothing was sent over the air."""
-        return bool(self.scenario.get("network", {}).get("kind") == "wired")
+    def has_air(self) -> bool:
+        """Packets may have been sent over the air of a link that was made."""
+        return self.scenario.get("network", {}).get("kind") not in ("wired", "real")
 
     @property
     def samples_sockets(self) -> bool:

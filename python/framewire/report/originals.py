@@ -67,6 +67,8 @@ class Received:
     """Frames to decode, in decode order."""
     slots: list[int]
     """Their display numbers, in the order in which the decoder puts them out."""
+    checksum: str | None = None
+    """Of the file, which it was compared with; None where the run has none."""
 
 
 class Pictures:
@@ -128,16 +130,18 @@ def received(run: ReportRun, flow: Flow, original: Original) -> Received:
         raise StreamError("its name cannot be that of a file")
     candidates = [run.directory / "received" / f"{flow.name}.{ending}" for ending in ELEMENTARY_STREAMS]
     path = next((path for path in candidates if path.is_file()), candidates[0])
+    checksum = None
     if path.is_file():
         try:
-            run.check(path)
+            checksum = run.check(path)
         except InputError as error:
             raise StreamError(str(error)) from None
     coding = original.stream.coding
     stream = CutStream(path, {}, coding) if complete.is_empty() else _cut_received(path, complete, original.stream)
     decodable = complete.filter(pl.col("decodable"))
     played = play(ledger, run.player(flow))
-    return Received(flow, stream, played, decodable["frame"].to_list(), decodable["display"].sort().to_list())
+    slots = decodable["display"].sort().to_list()
+    return Received(flow, stream, played, decodable["frame"].to_list(), slots, checksum)
 
 
 def _cut_received(path: Path, complete: pl.DataFrame, sent: CutStream) -> CutStream:

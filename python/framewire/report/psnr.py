@@ -156,9 +156,16 @@ class Job:
         return job
 
     def inputs(self) -> list[object]:
-        """Changes when anything that the scores depend on does."""
-        paths = [self.original.source, *(one.stream.path for one in self.received)]
-        state = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in paths if path.is_file()]
+        """Changes when anything that the scores depend on does.
+
+        The time of a file counts only where it has no checksum, so that equal runs leave equal files.
+        """
+        paths = [(self.original.source, None), *((one.stream.path, one.checksum) for one in self.received)]
+        state = [
+            (path.name, path.stat().st_size, checksum or path.stat().st_mtime_ns)
+            for path, checksum in paths
+            if path.is_file()
+        ]
         screens = crc32(repr([(one.flow.name, one.decodable, one.display.source) for one in self.received]).encode())
         return [state, screens, self.original.width, self.original.height, sorted(self.problems.items())]
 

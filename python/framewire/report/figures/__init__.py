@@ -51,11 +51,11 @@ def drawn(run: ReportRun) -> list[Section]:
         *([] if run.sound.is_empty() else [
             Section("sound", "Sound", [over_time.apart(run), over_time.sound_latency(run)])
         ]),
-        *([] if run.wired else [Section(
+        *([Section(
             "link",
             "On the air",
             [link.transmissions(run), link.transmissions_over_time(run), link.rates_over_time(run), link.sniffer(run)],
-        )]),
+        )] if run.has_air else []),
         *([Section("levels", "Levels", [over_time.levels(run), over_time.sending_rates(run), over_time.estimates(run)])]
           if run.has_levels else []),
         *([Section("reports", "What RTCP reports", [reports.loss(run), reports.round_trip(run), reports.jitter(run)])]
