@@ -54,6 +54,7 @@ bench: setup-dev
 	$(CARGO) bench --workspace --exclude framewire-python --exclude framewire-gst
 	$(PYTHON) benches/saturation.py
 	$(PYTHON) benches/thesis.py
+	$(PYTHON) benches/carriage.py
 
 validate: setup-dev
 	$(PYTHON) benches/validation/page.py $(if $(NS3),--ns3 $(NS3)) $(if $(THESIS),--thesis $(THESIS))
