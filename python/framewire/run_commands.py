@@ -170,6 +170,10 @@ def render(
         typer.Option(metavar="PIXELS", min=64, max=3840, help="Of each screen [default: what fits into 1920x1080]."),
     ] = None,
     no_texts: Annotated[bool, typer.Option("--no-texts", help="No frame numbers, fates and red frames.")] = False,
+    sound: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Whose sound is heard: a flow's, sent or none [default: the first flow's]."),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="The MP4 file [default: RUN_DIR/film.mp4].")
     ] = None,
@@ -177,8 +181,6 @@ def render(
     open_film: Open = False,
 ) -> None:
     """Write a film of what each viewer saw: all screens beside what was sent, with every freeze and pause.
-
-    It has no sound; what came of it is in RUN_DIR/received.
 
     Ctrl-C leaves nothing of it; a film that is there stays.
     """
@@ -188,7 +190,7 @@ def render(
     if out is not None and out.suffix.lower() != ".mp4":
         raise InputError(f"{out}: the film is MP4: allowed is a name that ends in .mp4")
     files.check_takes_files(out or directory / "film.mp4")
-    options = rendering.Options(tuple(flows or ()), begin, end, width, texts=not no_texts)
+    options = rendering.Options(tuple(flows or ()), begin, end, width, texts=not no_texts, sound=sound)
     with progress_module.for_console(stderr(), every_s=EVERY_S) as display, terminable():
         path, missing = rendering.render(directory, out, options, display, replace=replace)
     for one in missing:

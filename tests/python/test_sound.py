@@ -6,13 +6,17 @@ import json
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
+from numpy.typing import NDArray
 from test_emulated import capable
 
 import framewire
 from framewire import InputError, report
 from framewire.movie.probe import probe
+from framewire.render import Options, render, sound
+from framewire.render.screens import Screen, of_run
 
 SECONDS = 4
 ENCODERS = {
@@ -190,3 +194,54 @@ def test_a_probe_shows_the_tracks_of_sound(films: dict[str, Path]) -> None:
         document = probed.as_json(with_frames=False)
         assert document["sound"] is True
         assert json.loads(json.dumps(document["tracks"]))[0]["codec"] == codec
+
+
+def samples(run: report.data.ReportRun, screen: Screen, begin_s: float, end_s: float) -> NDArray[np.int16]:
+    with sound.heard(run, screen, begin_s, end_s) as path:
+        return np.fromfile(path, dtype="<i2").reshape(-1, sound.CHANNELS)
+
+
+def test_in_a_film_each_packet_is_heard_that_came_in_time_and_others_are_silence(
+    films: dict[str, Path], tmp_path: Path
+) -> None:
+    directory = framewire.run(text(films["mp2"], LOSSY, "ts", "udp"), out=tmp_path / "run", world="simulated").directory
+    run = report.data.load(directory)
+    screens, _ = of_run(run)
+    sent = samples(run, screens[0], 0, SECONDS)
+    assert np.abs(sent[: sound.RATE * 3]).max(axis=1).astype(bool).mean() > 0.9, "a tone is no silence"
+    for screen in screens[1:]:
+        rows = run.sound.filter(flow=screen.label).sort("frame")
+        came, begins = rows["fate"] == "shown", rows["display_ns"] / 1e9
+        assert 0 < came.sum() < rows.height
+        film = samples(run, screen, 0, SECONDS)
+        bounds = [round(begin * sound.RATE) for begin in (*begins, SECONDS)]
+        for first, last, is_there in zip(bounds, bounds[1:], came, strict=False):
+            expected = sent[first:last] if is_there else np.zeros_like(sent[first:last])
+            assert (film[first:last] == expected).all()
+        assert (samples(run, screen, 1.5, 3) == film[round(1.5 * sound.RATE) : 3 * sound.RATE]).all(), (
+            "a part is the same"
+        )
+    assert sound.chosen(run, screens, None, ("udp",)) is screens[2]
+    assert sound.chosen(run, screens, "none") is None
+    with pytest.raises(InputError, match="--sound tcp: allowed is sent, ts, udp or none"):
+        sound.chosen(run, screens, "tcp")
+
+
+def test_a_player_that_waits_plays_sound_beside_its_picture(films: dict[str, Path], tmp_path: Path) -> None:
+    slow = NARROW.replace("500 kbit/s", "250 kbit/s")
+    scenario = text(films["aac"], f'{slow}[playout]\npolicy = "stall"\n', "ts+tcp")
+    directory = framewire.run(scenario, out=tmp_path / "run", world="simulated").directory
+    run = report.data.load(directory)
+    screen = of_run(run)[0][1]
+    behind = [(at or 0) - slot / screen.frame_rate for slot, at in enumerate(screen.shown_at_s)]
+    assert max(behind) > 0.5, "it waits"
+    packets = list(sound.packets_of(run, screen))
+    assert len(packets) == run.sound.height
+    for packet in packets:
+        assert packet.at_s - packet.begin_s == pytest.approx(behind[int(packet.begin_s * screen.frame_rate)])
+    film, _ = render(directory, options=Options(width=64))
+    probing = ["ffprobe", "-v", "error", "-show_entries", "stream=codec_name,duration", "-of", "json", film]
+    found = subprocess.run(probing, check=True, capture_output=True).stdout
+    streams = {one["codec_name"]: float(one["duration"]) for one in json.loads(found)["streams"]}
+    assert streams["aac"] == pytest.approx(streams["h264"], abs=0.05)
+    assert streams["h264"] == pytest.approx(SECONDS + max(behind), abs=0.1)

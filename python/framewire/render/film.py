@@ -6,7 +6,7 @@ import io
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -18,6 +18,7 @@ from PIL import Image
 from framewire.content_store import replacing
 from framewire.errors import InputError, MachineError
 from framewire.movie.ffmpeg import refuse_crash, version_of
+from framewire.render import sound
 from framewire.render.canvas import COLOURS, Canvas, planar
 from framewire.render.panel import Grid, Panel
 from framewire.render.screens import Screen, of_run, seconds_of, standing
@@ -33,6 +34,8 @@ Progress = Callable[[dict[str, Any]], None]
 
 ENCODING = ("-c:v", "libx264", "-preset", "veryfast", "-crf", "20", "-pix_fmt", "yuv420p", "-movflags", "+faststart")
 """H.264 in MP4 with its index in front: what browsers play."""
+
+SOUND = ("-c:a", "aac", "-b:a", "160k")
 
 SHORTEST_S = 0.04
 
@@ -52,6 +55,8 @@ class Options:
     """Pixels below the screens that stay free."""
     texts: bool = True
     """Frame numbers and fates below the screens."""
+    sound: str | None = None
+    """Whose is heard: a flow's name, ``sent`` or ``none``; that of the first flow where it is not said."""
 
 
 def render(
@@ -65,12 +70,12 @@ def render(
     """Writes what each viewer of a run saw as one film, ``film.mp4`` in the run directory where ``out`` is not given.
 
     The film has the movie's frame rate and begins when the player of each screen puts on its first picture. It is as
-    long as the movie, or until the last player that waits has shown all that came. Returns where it is, and why
-    screens are missing.
+    long as the movie, or until the last player that waits has shown all that came. Where sound was sent, one flow's is
+    heard. Returns where it is, and why screens are missing.
 
     Raises:
-        InputError: when there is no such run, flow or time, or no picture, where the file cannot be written, and where
-            it is there already and is not to be replaced.
+        InputError: when there is no such run, flow, time or sound, or no picture, where the file cannot be written,
+            and where it is there already and is not to be replaced.
         MachineError: when ffmpeg is missing or crashes.
     """
     options, tell, target = options or Options(), progress or (lambda _event: None), out or run_dir / "film.mp4"
@@ -80,11 +85,14 @@ def render(
     run = load(run_dir)
     version_of("ffmpeg")
     screens, missing = of_run(run, options.flows)
-    _part(options, seconds_of(screens))
+    part_s = _part(options, seconds_of(screens))
+    heard = sound.chosen(run, screens, options.sound, options.flows)
+    if heard is not None:
+        screens = [one.with_sound() if one is heard else one for one in screens]
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(target) as part:
-            encode(part, screens, options, tell)
+        with replacing(target) as part, nullcontext() if heard is None else sound.heard(run, heard, *part_s) as samples:
+            encode(part, screens, options, tell, samples)
     except StreamError as error:
         raise InputError(f"{run_dir}: {error}") from None
     except OSError as error:
@@ -101,8 +109,10 @@ def _part(options: Options, length_s: float) -> tuple[float, float]:
     return options.begin_s, end_s
 
 
-def encode(target: Path, screens: Sequence[Screen], options: Options, progress: Progress) -> None:
-    """Writes a film of these screens.
+def encode(
+    target: Path, screens: Sequence[Screen], options: Options, progress: Progress, samples: Path | None = None
+) -> None:
+    """Writes a film of these screens, with these samples of sound, if any (:func:`framewire.render.sound.heard`).
 
     Raises InputError for a part that is not in it, StreamError where there is no picture or one cannot be told from
     another, and MachineError where ffmpeg crashes.
@@ -114,7 +124,7 @@ def encode(target: Path, screens: Sequence[Screen], options: Options, progress: 
     output = planar(grid.width, grid.height)
     views = [(screen, *_shown(screen, output, standing(screen.shown_at_s, count, rate, begin_s))) for screen in screens]
     canvas = Canvas(grid, texts=options.texts)
-    with _encoder(target, grid.size, rate) as take:
+    with _encoder(target, grid.size, rate, samples) as take:
         for number in range(count):
             at_s = begin_s + number / rate
             panels = []
@@ -148,25 +158,18 @@ def _shown(screen: Screen, output: Output, stands: NDArray[np.int64]) -> Shown:
 
 
 @contextmanager
-def _encoder(target: Path, size: tuple[int, int], rate: float) -> Iterator[Callable[[memoryview], None]]:
+def _encoder(
+    target: Path, size: tuple[int, int], rate: float, samples: Path | None
+) -> Iterator[Callable[[memoryview], None]]:
     """One ffmpeg process that takes pictures and writes the film.
 
     Raises MachineError where it does not.
     """
     command = [ffmpeg(), "-hide_banner", "-nostdin", "-v", "error", "-y", "-f", "rawvideo", "-pix_fmt", "yuv420p"]
-    command += [
-        "-s",
-        f"{size[0]}x{size[1]}",
-        "-r",
-        f"{rate:.6g}",
-        "-i",
-        "pipe:0",
-        *ENCODING,
-        *COLOURS,
-        "-f",
-        "mp4",
-        str(target),
-    ]
+    command += ["-s", f"{size[0]}x{size[1]}", "-r", f"{rate:.6g}", "-i", "pipe:0"]
+    if samples is not None:
+        command += ["-f", "s16le", "-ar", str(sound.RATE), "-ac", str(sound.CHANNELS), "-i", str(samples), *SOUND]
+    command += [*ENCODING, *COLOURS, "-f", "mp4", str(target)]
     with tempfile.TemporaryFile() as errors:
         with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=errors, bufsize=0, pipesize=PIPE_BYTES) as process:
             pipe = process.stdin

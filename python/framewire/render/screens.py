@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -50,6 +50,10 @@ class Screen:
         """When its last picture has stood for its own time, and at the earliest with the movie."""
         last = max((at for at in self.shown_at_s if at is not None), default=0.0)
         return max(self.movie_s, last + 1 / self.frame_rate)
+
+    def with_sound(self) -> Screen:
+        """The same that says that its sound is heard."""
+        return replace(self, label=f"{self.label}, heard")
 
     def pictures(self, output: Output, wanted: set[int]) -> Iterator[tuple[int, bytes]]:
         """Display number and picture of the wanted frames, as a decoder puts them out.
