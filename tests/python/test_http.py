@@ -12,6 +12,8 @@ from test_emulated import capable
 from test_rtp_payloads import ENCODERS, LOSSY, NARROW, STALL, check, check_fates, films, pictures  # noqa: F401
 
 import framewire
+from framewire.report.data import load
+from framewire.report.metrics import startup_s
 
 UNHURRIED = '[network]\nkind = "wired"\n[network.wire]\nrate = "20 Mbit/s"\ndelay = "10 ms"\n'
 
@@ -36,6 +38,19 @@ def test_the_decoder_shows_what_the_ledger_says(
         # What a narrow link brings is as it was, to the byte.
         (received,) = (tmp_path / "run" / "received").iterdir()
         assert received.read_bytes() == films[codec].read_bytes()
+
+
+def test_a_viewer_waits_for_the_connection_and_for_what_is_asked(
+    films: dict[str, Path],  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    transports = {"udp": 10, "tcp": 30, "http": 40, "http+ts": 40}
+    text = scenario(films["h264"], UNHURRIED, *transports)
+    run = load(framewire.run(text, out=tmp_path / "run", world="simulated").directory)
+    for flow in run.streams:
+        # 10 ms each way: a datagram takes one, the first byte of a connection three, an answer four (RFC 9293, 3.5).
+        waits = (startup_s(run, flow) or 0) - run.player(flow).startup_s
+        assert 0 < 1e3 * waits - transports[flow.name] < 2, flow.name
 
 
 def test_a_file_is_sent_without_a_frame_clock_and_nothing_of_it_is_given_up(tmp_path: Path) -> None:

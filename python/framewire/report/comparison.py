@@ -96,6 +96,9 @@ COLUMNS: Sequence[Column] = (
            True, 0.0),
     Column("latency p95", "ms", lambda m: m.latency_p95_ms, False, number(0), "95th percentile of the same", True, 0.0),
     Column("jitter", "ms", lambda m: m.jitter_mean_ms, False, number(1), "mean of the RFC 3550 estimator", True),
+    Column("start-up", "s", lambda m: m.startup_s, False, number(2),
+           "from when the receiver asks for the movie, or the sender begins, to the first picture: what opens the "
+           "stream, the way to the receiver and the player's start-up delay", True),
     Column("pauses", "", lambda m: m.stalls, False, number(0),
            "times that a player which waits for every frame that can be decoded stands still. Where [playout] has no "
            "high_mark, it goes on with each frame that comes, so that there are hundreds a minute on a slow link; with "

@@ -38,6 +38,13 @@ class Flow:
         """It sends levels of a ladder."""
         return current_name(self.transport) in ADAPTIVE
 
+    @property
+    def start_s(self) -> float | None:
+        """When its receiver asks for the movie, or its sender begins, by the run's clock; None where chance decides."""
+        if seconds(self.settings.get("start_within", "0 s")) > 0:
+            return None
+        return seconds(self.settings.get("start", "0 s"))
+
 
 @dataclass
 class ReportRun:

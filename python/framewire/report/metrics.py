@@ -73,6 +73,8 @@ class Metrics:
     """The longest that sound waited for what was being sent."""
     apart_ms: float | None = None
     """How far sound and picture were apart in the second in which that was most; above zero the sound was later."""
+    startup_s: float | None = None
+    """From when the receiver asks for the movie, or the sender begins, to the first picture."""
     psnr_mean_db: float | None = None
     psnr_pooled_db: float | None = None
 
@@ -163,6 +165,7 @@ def metrics(run: ReportRun, flow: Flow, psnr: PsnrResult) -> Metrics:
         psnr_mean_db=psnr.mean_db(flow),
         psnr_pooled_db=psnr.pooled_db(flow),
         fills_again=run.high_mark_s > 0,
+        startup_s=startup_s(run, flow),
         apart_ms=most_apart_ms(run, flow),
         unseen_latency_ms=unseen_latency_ms(run, flow),
         shown_bps=bit_rate(live, ["shown"], ledger.height / rate) if flow.is_adaptive else None,
@@ -178,6 +181,14 @@ def longest_pause_s(run: ReportRun, flow: Flow) -> float | None:
     if player.policy == "live":
         return None
     return max((one.until_s - one.from_s for one in pauses(run.offered_ledger(flow), player)), default=0.0)
+
+
+def startup_s(run: ReportRun, flow: Flow) -> float | None:
+    """How long a viewer waits for the first picture; None where nothing came, or the beginning is not known."""
+    first = run.ledger(flow).select((pl.col("arrival_ns") - pl.col("arrival_rel_ns")).min()).item()
+    if first is None or flow.start_s is None or flow.transport == EXTERNAL:
+        return None
+    return float(first) / 1e9 - flow.start_s + run.player(flow).startup_s
 
 
 def as_decoded(run: ReportRun, flow: Flow) -> dict[str, Any]:
