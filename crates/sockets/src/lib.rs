@@ -34,6 +34,7 @@ mod congestion;
 mod error;
 mod error_queue;
 mod option;
+mod poller;
 mod punctual;
 mod readiness;
 mod receive;
@@ -45,6 +46,7 @@ mod waker;
 
 pub use congestion::available_congestion_controls;
 pub use error::OpenError;
+pub use poller::{Polled, Poller};
 pub use punctual::{make_punctual, pin_to, processors};
 pub use readiness::{Interest, wait, wait_any, wait_watching};
 pub use tcp::{TcpListener, TcpOptions, TcpRead, TcpReceiver, TcpSender};

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::sync::Arc;
 use std::time::Duration;
 
 use framewire_transport::socket::{SocketError, StreamSocket};
@@ -42,7 +43,8 @@ pub struct TcpOptions {
 /// A TCP connection that sends.
 #[derive(Debug)]
 pub struct TcpSender {
-    fd: OwnedFd,
+    /// Shared with the other direction.
+    fd: Arc<OwnedFd>,
     peer: SocketAddr,
 }
 
@@ -59,7 +61,7 @@ impl TcpSender {
             bind_reusing(&fd, local)?;
         }
         match connect(fd.as_raw_fd(), &SockaddrStorage::from(peer)) {
-            Ok(()) | Err(Errno::EINPROGRESS) => Ok(Self { fd, peer }),
+            Ok(()) | Err(Errno::EINPROGRESS) => Ok(Self { fd: fd.into(), peer }),
             Err(errno) => Err(OpenError::connect(peer)(errno)),
         }
     }
@@ -185,9 +187,9 @@ impl TcpSender {
     /// The other direction of the same connection, in which the peer sends. It is closed when both are dropped.
     ///
     /// # Errors
-    /// When the system has no descriptor left, or gives no time stamps.
+    /// When the system gives no time stamps.
     pub fn receiver(&self) -> Result<TcpReceiver, SocketError> {
-        let fd = again(&self.fd)?;
+        let fd = Arc::clone(&self.fd);
         let ancillary = Ancillary::with_timestamps(&fd).map_err(broken("setsockopt(SO_TIMESTAMPNS)"))?;
         Ok(TcpReceiver { fd, ancillary })
     }
@@ -241,10 +243,11 @@ impl TcpListener {
     ///
     /// # Errors
     /// As [`bind`](Self::bind).
-    pub fn bind_for(local: SocketAddr, options: &TcpOptions, connections: u8) -> Result<Self, OpenError> {
+    pub fn bind_for(local: SocketAddr, options: &TcpOptions, connections: u16) -> Result<Self, OpenError> {
         let fd = open(local, options)?;
         bind_reusing(&fd, local)?;
-        let backlog = Backlog::new(connections).expect("invariant: up to 255 is a valid backlog");
+        // Beyond what nix passes on (SOMAXCONN), the kernel takes as many as `net.core.somaxconn` says.
+        let backlog = Backlog::new(connections).unwrap_or(Backlog::MAXALLOWABLE);
         listen(&fd, backlog).map_err(OpenError::bind(local))?;
         Ok(Self { fd })
     }
@@ -260,7 +263,7 @@ impl TcpListener {
                 let fd = unsafe { OwnedFd::from_raw_fd(raw) };
                 let stamps = Ancillary::with_timestamps(&fd);
                 let ancillary = stamps.map_err(broken("setsockopt(SO_TIMESTAMPNS)"))?;
-                Ok(Some(TcpReceiver { fd, ancillary }))
+                Ok(Some(TcpReceiver { fd: fd.into(), ancillary }))
             }
             // A connection that was gone before it was accepted is as none (accept(2)).
             Err(Errno::EAGAIN | Errno::EINTR | Errno::ECONNABORTED) => Ok(None),
@@ -303,7 +306,8 @@ pub enum TcpRead {
 /// A TCP connection that receives.
 #[derive(Debug)]
 pub struct TcpReceiver {
-    fd: OwnedFd,
+    /// Shared with the other direction.
+    fd: Arc<OwnedFd>,
     ancillary: Ancillary,
 }
 
@@ -335,9 +339,9 @@ impl TcpReceiver {
     /// The other direction of the same connection, in which this end sends. It is closed when both are dropped.
     ///
     /// # Errors
-    /// When the connection is broken, or the system has no descriptor left.
+    /// When the connection is broken.
     pub fn sender(&self) -> Result<TcpSender, SocketError> {
-        Ok(TcpSender { fd: again(&self.fd)?, peer: self.peer_address()? })
+        Ok(TcpSender { fd: Arc::clone(&self.fd), peer: self.peer_address()? })
     }
 }
 
@@ -371,11 +375,6 @@ fn open(address: SocketAddr, options: &TcpOptions) -> Result<OwnedFd, OpenError>
     set_int(&fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, i32::from(options.no_delay))
         .map_err(OpenError::system("setsockopt(TCP_NODELAY)"))?;
     Ok(fd)
-}
-
-/// One descriptor more of the same socket (dup(2)).
-fn again(fd: &OwnedFd) -> Result<OwnedFd, SocketError> {
-    fd.try_clone().map_err(|error| SocketError { operation: "dup", reason: error.to_string() })
 }
 
 /// Binds, also where connections of an earlier run are still in TIME_WAIT (SO_REUSEADDR, socket(7)); a port on which

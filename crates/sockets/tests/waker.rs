@@ -10,8 +10,8 @@ use std::net::{TcpListener as StdListener, UdpSocket};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-use framewire_sockets::{Ready, TcpOptions, TcpSender, UdpOptions, UdpSender, Waker, Watch};
-use framewire_transport::socket::{DatagramSend, DatagramSocket};
+use framewire_sockets::{Poller, Ready, TcpListener, TcpOptions, TcpSender, UdpOptions, UdpSender, Waker, Watch};
+use framewire_transport::socket::{DatagramSend, DatagramSocket, StreamSocket};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 const BOTH: Watch = Watch { write: true, read: true };
@@ -97,4 +97,40 @@ fn nobody_on_a_port_is_an_error_or_not_as_asked() {
     assert_eq!(patient.send(b"late"), Ok(DatagramSend::Sent));
     let mut buffer = [0; 16];
     assert_eq!(receiver.recv(&mut buffer).unwrap(), 4, "one who listens later gets what is sent then");
+}
+
+/// What is told of, by the sockets' numbers, within the time.
+fn polled(poller: &mut Poller, timeout: Duration) -> Vec<(u64, bool, bool)> {
+    let told = poller.wait(timeout).unwrap().map(|one| (one.token, one.ready.read, one.ready.write));
+    let mut told: Vec<_> = told.collect();
+    told.sort_unstable();
+    told
+}
+
+#[test]
+fn a_poller_tells_of_the_sockets_that_are_ready_for_what_they_are_watched_for() {
+    let (read, both) = (Watch { read: true, write: false }, Watch { read: true, write: true });
+    let mut listener = TcpListener::bind_for("127.0.0.1:0".parse().unwrap(), &TcpOptions::default(), 1_000).unwrap();
+    let address = listener.local_address().unwrap();
+    let connect = || TcpSender::connect(None, address, &TcpOptions::default(), PATIENCE).unwrap();
+    let mut poller = Poller::new().unwrap();
+    poller.add(listener.as_fd(), 7, read).unwrap();
+    let started = Instant::now();
+    assert_eq!(polled(&mut poller, Duration::from_millis(20)), []);
+    assert!(started.elapsed() >= Duration::from_millis(20), "it waits until the time is over");
+    let (mut one, other) = (connect(), connect());
+    assert_eq!(polled(&mut poller, PATIENCE), [(7, true, false)]);
+    let accepted = [listener.accept().unwrap().unwrap(), listener.accept().unwrap().unwrap()];
+    for (connection, token) in accepted.iter().zip([1, 2]) {
+        poller.add(connection.as_fd(), token, read).unwrap();
+    }
+    assert_eq!(polled(&mut poller, Duration::ZERO), []);
+    assert_eq!(one.write(b"!"), Ok(1));
+    assert_eq!(polled(&mut poller, PATIENCE), [(1, true, false)]);
+    poller.change(accepted[1].as_fd(), 2, both).unwrap();
+    assert_eq!(polled(&mut poller, PATIENCE), [(1, true, false), (2, false, true)]);
+    poller.change(accepted[1].as_fd(), 2, read).unwrap();
+    drop(accepted);
+    assert_eq!(polled(&mut poller, Duration::ZERO), [], "what is closed is not told of");
+    drop(other);
 }

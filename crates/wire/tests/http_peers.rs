@@ -41,7 +41,7 @@ fn answer(mut connection: TcpStream, files: &[(&str, Vec<u8>, bool)]) {
         media_type: if path.ends_with(".ts") { "video/mp2t" } else { "video/mp4" }.to_owned(),
         length: (!is_live).then_some(bytes.len() as u64),
     };
-    let mut server = Server::new(files.iter().map(resource).collect(), Timestamp::ZERO);
+    let mut server = Server::new(files.iter().map(resource).collect::<Vec<_>>(), Timestamp::ZERO);
     let mut buffer = [0; 4_096];
     while !server.is_over() {
         match connection.read(&mut buffer) {

@@ -1,5 +1,6 @@
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::Arc;
 
 use framewire_units::{Duration, Timestamp};
 
@@ -66,8 +67,12 @@ pub enum ServerEvent {
 /// It has no clock of the day, so that responses have no Date (RFC 9110, section 6.6.1).
 #[derive(Debug)]
 pub struct Server {
-    resources: Vec<Resource>,
+    resources: Arc<[Resource]>,
     reader: Reader,
+    /// How long a request is waited for: the first one, and the next.
+    patience: [Duration; 2],
+    /// A whole request came.
+    asked: bool,
     /// It was told to serve, and has not been told that all is written.
     serving: bool,
     /// The connection is to be closed behind the response.
@@ -81,11 +86,13 @@ pub struct Server {
 }
 
 impl Server {
-    /// A connection that was accepted now.
-    pub fn new(resources: Vec<Resource>, now: Timestamp) -> Self {
+    /// A connection that was accepted now, of a server of these resources, which may have many.
+    pub fn new(resources: impl Into<Arc<[Resource]>>, now: Timestamp) -> Self {
         Self {
-            resources,
+            resources: resources.into(),
             reader: Reader::default(),
+            patience: [IDLE_TIMEOUT; 2],
+            asked: false,
             serving: false,
             closes: false,
             over: false,
@@ -94,6 +101,17 @@ impl Server {
             transmit: VecDeque::new(),
             events: VecDeque::new(),
         }
+    }
+
+    /// The same that waits so long for the first request, and so long for each one behind it.
+    #[must_use]
+    pub fn with_patience(self, first: Duration, next: Duration) -> Self {
+        Self { patience: [first, next], ..self }
+    }
+
+    /// True once a whole request has come.
+    pub fn was_asked(&self) -> bool {
+        self.asked
     }
 
     /// Takes the next bytes of the connection.
@@ -144,7 +162,7 @@ impl Server {
 
     /// When it has something to do by itself.
     pub fn next_timeout(&self) -> Option<Timestamp> {
-        (!self.over && !self.serving).then(|| self.idle + IDLE_TIMEOUT)
+        (!self.over && !self.serving).then(|| self.idle + self.patience[usize::from(self.asked)])
     }
 
     /// The next bytes that are to be sent.
@@ -167,7 +185,7 @@ impl Server {
             match self.reader.poll() {
                 Ok(None) => return Ok(()),
                 Ok(Some(Item::Request(request))) => {
-                    self.idle = now;
+                    (self.idle, self.asked) = (now, true);
                     self.answer(&request);
                 }
                 // Bodies of requests mean nothing to the methods that are answered (RFC 9110, section 9.3.1).

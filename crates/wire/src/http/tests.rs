@@ -185,3 +185,20 @@ fn who_is_silent_greedy_or_guesses_is_put_off() {
     served.handle_served(Timestamp::from_secs(100)).unwrap();
     assert_eq!(served.next_timeout(), Some(Timestamp::from_secs(100) + Duration::from_secs(60)));
 }
+
+#[test]
+fn the_first_request_may_have_less_time_than_the_next() {
+    let secs = |secs| Timestamp::from_secs(secs);
+    let server = || Server::new(Vec::new(), secs(100)).with_patience(Duration::from_secs(5), Duration::from_secs(60));
+    let mut silent = server();
+    assert_eq!((silent.next_timeout(), silent.was_asked()), (Some(secs(105)), false));
+    // Half of a request is none.
+    silent.handle_bytes(secs(103), b"GET / HTTP/1.1\r\n").unwrap();
+    silent.handle_timeout(secs(104));
+    assert!(!silent.is_over());
+    silent.handle_timeout(secs(105));
+    assert!(silent.is_over() && silent.poll_transmit().unwrap().starts_with(b"HTTP/1.1 408 "));
+    let mut asked = server();
+    asked.handle_bytes(secs(104), b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    assert_eq!((asked.next_timeout(), asked.was_asked()), (Some(secs(164)), true));
+}

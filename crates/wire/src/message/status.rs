@@ -33,6 +33,8 @@ impl Status {
     pub const UNSUPPORTED_TRANSPORT: Self = Self(461);
     /// The method is not known.
     pub const NOT_IMPLEMENTED: Self = Self(501);
+    /// Not now, as too many ask.
+    pub const UNAVAILABLE: Self = Self(503);
     /// Another version.
     pub const VERSION_NOT_SUPPORTED: Self = Self(505);
     /// An option that is required is not known (RTSP).
@@ -56,6 +58,7 @@ impl Status {
             455 => "Method Not Valid In This State",
             461 => "Unsupported Transport",
             501 => "Not Implemented",
+            503 => "Service Unavailable",
             505 => "Version Not Supported",
             551 => "Option Not Supported",
             _ => "Unknown",
