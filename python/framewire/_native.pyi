@@ -8,6 +8,7 @@ from typing import IO, Any, final
 __all__ = [
     "CONTROLLERS",
     "ESTIMATES",
+    "MOST_CLIENTS",
     "Display",
     "EndpointFailure",
     "EndpointRefusal",
@@ -34,6 +35,7 @@ __all__ = [
     "resolved_scenario",
     "scenario_schema",
     "send_movie",
+    "serve_movies",
     "serve_stream",
     "simulate",
     "simulate_cell",
@@ -55,6 +57,7 @@ class ScenarioError(ValueError):
     """A scenario was refused; the text names key, value and what is allowed."""
 
 CONTROLLERS: list[str]
+MOST_CLIENTS: int
 ESTIMATES: list[str]
 
 @final
@@ -281,5 +284,21 @@ def receive_movie(
     silence_s: float,
     most: str,
     sdp: str | None = None,
+) -> str: ...
+def serve_movies(
+    scenario: Scenario,
+    movies: Sequence[tuple[str, str | PathLike[str], str | None, str, LoadedMovie]],
+    directory: str | PathLike[str],
+    listener: Callable[[str, str], None],
+    *,
+    scheme: str,
+    at: str,
+    is_paced: bool,
+    ahead_s: float,
+    is_endless: bool,
+    clients: int,
+    first_request_s: float,
+    idle_s: float,
+    patience_s: float,
 ) -> str: ...
 def join_sides(sender: str | PathLike[str], receiver: str | PathLike[str], directory: str | PathLike[str]) -> str: ...

@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
 
 use framewire_adaptive::datagram::Drops;
-use framewire_adaptive::host::{Host, HostEvent, Lateness};
+use framewire_adaptive::host::{Host, HostEvent};
 use framewire_adaptive::server::ServerEvent;
-use framewire_units::{Duration, Timestamp};
+use framewire_units::{Duration, Lateness, Timestamp};
 
 use crate::clock::MonotonicClock;
 use crate::error::EndpointError;

@@ -11,8 +11,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use framewire_adaptive::datagram::Drops;
-use framewire_adaptive::host::{HostEvent, Lateness};
+use framewire_adaptive::host::HostEvent;
 use framewire_adaptive::server::{ServerEvent, ServerState};
+use framewire_units::Lateness;
 
 use crate::error::EndpointError;
 use crate::serve::Serving;

@@ -4,7 +4,7 @@
 use framewire_units::{Duration, Seed, Timestamp};
 use framewire_wire::rtsp::{
     Account, Challenge, Client, ClientEvent, ClientSettings, Item, MOST_BODY_BYTES, MOST_HEADER_BYTES, Reader, Server,
-    ServerEvent, ServerSettings, Transport, Want, put_interleaved,
+    Presentation, ServerEvent, ServerSettings, StreamStart, Transport, Want, put_interleaved,
 };
 
 const MOST_HELD: usize = MOST_HEADER_BYTES + MOST_BODY_BYTES;
@@ -65,10 +65,12 @@ fn account() -> Account {
 
 fn serve(data: &[u8], password: bool) {
     let settings = ServerSettings {
-        path: "/movie".to_owned(),
-        description: "v=0\r\nm=video 1 RTP/AVP 96\r\n".to_owned(),
-        ssrc: 1,
-        first: (0, 0),
+        presentations: [Presentation {
+            path: "/movie".to_owned(),
+            description: "v=0\r\nm=video 1 RTP/AVP 96\r\nm=audio 1 RTP/AVP 97\r\n".to_owned(),
+            streams: [1, 2].map(|ssrc| StreamStart { ssrc, sequence: 0, timestamp: 0 }).to_vec(),
+        }]
+        .into(),
         ports: Some((2, 3)),
         account: password.then(|| ("realm".to_owned(), account())),
         timeout: Duration::from_secs(60),
@@ -81,7 +83,7 @@ fn serve(data: &[u8], password: bool) {
             assert!(matches!(read(&message, usize::MAX).0[..], [Item::Response(_)]), "what it says is an answer");
         }
         while let Some(event) = server.poll_event() {
-            plays += usize::from(matches!(event, ServerEvent::Play(_)));
+            plays += usize::from(matches!(event, ServerEvent::Play(..)));
             stops += usize::from(event == ServerEvent::Stop);
         }
     }

@@ -26,6 +26,7 @@ mod playout;
 mod progress;
 mod real;
 mod scenario;
+mod serving;
 mod simulation;
 mod viewing;
 
@@ -41,5 +42,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     playout::register(module)?;
     endpoint::register(module)?;
     real::register(module)?;
+    serving::register(module)?;
     simulation::register(module)
 }

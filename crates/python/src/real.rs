@@ -107,7 +107,7 @@ fn join_sides(py: Python<'_>, sender: PathBuf, receiver: PathBuf, directory: Pat
     Ok(document.to_string())
 }
 
-fn time(which: &str, seconds: f64) -> PyResult<Duration> {
+pub(crate) fn time(which: &str, seconds: f64) -> PyResult<Duration> {
     let time = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero());
     time.ok_or_else(|| refusal(format!("{which} of {seconds} s: a time above zero is needed")))
 }
@@ -141,7 +141,11 @@ fn exception(error: RealError) -> PyErr {
 }
 
 /// What came of an end, also when Ctrl-C ended it. What else a handler of signals raises, is raised.
-fn conclude(py: Python<'_>, result: Result<Value, RealError>, interruption: Option<PyErr>) -> PyResult<String> {
+pub(crate) fn conclude(
+    py: Python<'_>,
+    result: Result<Value, RealError>,
+    interruption: Option<PyErr>,
+) -> PyResult<String> {
     match interruption {
         Some(raised) if !raised.is_instance_of::<PyKeyboardInterrupt>(py) => Err(raised),
         _ => result.map(|document| document.to_string()).map_err(exception),

@@ -37,6 +37,28 @@ pub enum Event {
     },
     /// All is sent, and leaves the host.
     Draining,
+    /// A server waits for clients there, and has these paths.
+    Serving(SocketAddr, Vec<String>),
+    /// A movie is not served in this form, for this reason.
+    LeftOut {
+        /// Its name.
+        name: String,
+        /// How it would have been carried.
+        transport: String,
+        /// Why not.
+        reason: String,
+    },
+    /// A client was sent something, or not; as it stands in the server's journal.
+    Client(Value),
+    /// What a server does.
+    Clients {
+        /// Since it began.
+        at: Timestamp,
+        /// Connections that are open.
+        open: usize,
+        /// Bytes that were written to clients since it began.
+        bytes: u64,
+    },
 }
 
 /// Who is told.
@@ -52,6 +74,16 @@ impl Event {
             Self::Unannounced => json!({ "event": "unannounced" }),
             Self::NotAligned => json!({ "event": "not aligned" }),
             Self::Started(stream) => json!({ "event": "started", "stream": stream }),
+            Self::Serving(address, paths) => {
+                json!({ "event": "serving", "address": address.to_string(), "paths": paths })
+            }
+            Self::LeftOut { name, transport, reason } => {
+                json!({ "event": "left out", "name": name, "transport": transport, "reason": reason })
+            }
+            Self::Client(entry) => json!({ "event": "client", "client": entry }),
+            Self::Clients { at, open, bytes } => {
+                json!({ "event": "clients", "elapsed_s": at.as_secs_f64(), "open": open, "bytes": bytes })
+            }
             Self::Draining => json!({ "event": "draining" }),
             Self::Progress { at, offered, frames, dropped, whole, bytes } => json!({
                 "event": "progress",

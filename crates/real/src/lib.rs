@@ -7,6 +7,8 @@
 //! The two ends find each other by an [exchange](framewire_wire::exchange) at the port above the stream's: the sender says
 //! there what it sends, and both compare their clocks. Without a peer that answers there, the stream is sent all the same,
 //! as other programs receive it; then the clocks are not aligned.
+//!
+//! [`serve`] is a sender with many receivers, which open connections and ask for what they want.
 #![warn(unreachable_pub)]
 #![allow(
     clippy::disallowed_methods,
@@ -22,15 +24,18 @@ mod exchange;
 mod join;
 mod receiving;
 mod sending;
+mod serving;
 mod socket;
 
 pub use clocks::{Alignment, Sample};
 pub use error::RealError;
 pub use events::{Event, Listener};
 pub use framewire_session::Announcement;
+pub use framewire_session::served::Manner;
 pub use join::{Joined, join};
 pub use receiving::{ReceiveOptions, Received, receive};
 pub use sending::{SendOptions, Sent, send};
+pub use serving::{Exhibit, MOST_CLIENTS, Scheme, ServeOptions, Served, serve};
 
 use framewire_units::Duration;
 

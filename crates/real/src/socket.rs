@@ -170,7 +170,7 @@ fn sample_connection(socket: &TcpSender, at: Timestamp) -> Option<FlowSample> {
     })
 }
 
-fn tcp_options(settings: ConnectionSettings) -> TcpOptions {
+pub(crate) fn tcp_options(settings: ConnectionSettings) -> TcpOptions {
     TcpOptions {
         send_buffer: settings.send_buffer,
         unsent_limit: settings.unsent_limit,

@@ -18,6 +18,7 @@ mod receiver;
 mod rtcp;
 mod rtcp_records;
 mod sender;
+pub mod served;
 mod sound;
 
 pub use adaptive::{AdaptiveReceiver, AdaptiveSender, LadderContent, LadderContentError, channel_id, channel_of};

@@ -72,6 +72,18 @@ impl SendingPlan {
         Self { start, ..self.clone() }
     }
 
+    /// When its first frame is due.
+    pub(crate) fn start(&self) -> Timestamp {
+        self.start
+    }
+
+    /// From its first frame until another one can follow the last.
+    pub(crate) fn length(&self) -> Duration {
+        let frames = &self.movie.index.frames;
+        let last = frames.last().map_or(Duration::ZERO, |frame| frame.decode_time);
+        (last + self.frame_interval()).max(self.frame_rate().time_of(frames.len() as u64))
+    }
+
     /// The movie.
     pub fn movie(&self) -> &Movie {
         &self.movie

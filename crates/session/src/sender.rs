@@ -1,7 +1,9 @@
 //! The sender's side of one flow: frame clock, sending half and log.
 
+mod programme;
 mod requests;
 mod sending_half;
+mod shown;
 
 use framewire_media::picture_order::Renumbering;
 use framewire_recording::record::{DatagramSent, FIRST_OF_SOUND, FrameEvent, FrameEventKind, FrameFacts, Place};
@@ -19,7 +21,10 @@ use crate::plan::SendingPlan;
 use crate::rtcp::{RtcpEnd, RtcpLog, Tapped};
 use crate::sound::SOUND_CHANNEL;
 
+use self::programme::Programme;
 pub use self::sending_half::SendingHalf;
+pub(crate) use self::shown::Showing;
+use self::shown::Shown;
 
 /// The socket that the half writes to; of the same kind as the half.
 pub enum SenderSocket<'a> {
@@ -84,7 +89,7 @@ pub struct SenderProgress {
 /// the timeout); it offers due frames, writes what the socket takes and logs every event. It never waits itself.
 /// A flow that is stopped ends the stream early.
 pub struct SenderSession {
-    plan: SendingPlan,
+    programme: Programme,
     pacing: Pacing,
     half: SendingHalf,
     next: u32,
@@ -103,6 +108,10 @@ pub struct SenderSession {
     all_sent: bool,
     /// What broke it.
     failure: Option<String>,
+    /// Where it is one of many: it records nothing of its frames.
+    shown: Option<Shown>,
+    /// Sound stands before the frame during which it plays, as in the index of a file.
+    is_file: bool,
 }
 
 impl SenderSession {
@@ -110,7 +119,7 @@ impl SenderSession {
     pub fn new(plan: SendingPlan, pacing: Pacing, half: SendingHalf, log: SenderLog) -> Self {
         let progress = SenderProgress::default();
         Self {
-            plan,
+            programme: Programme::new(plan),
             pacing,
             half,
             next: 0,
@@ -124,6 +133,8 @@ impl SenderSession {
             serving: None,
             all_sent: false,
             failure: None,
+            shown: None,
+            is_file: false,
         }
     }
 
@@ -193,7 +204,7 @@ impl SenderSession {
 
     /// The plan that it sends.
     pub(crate) fn plan(&self) -> &SendingPlan {
-        &self.plan
+        self.programme.plan()
     }
 
     /// What was recorded.
@@ -207,23 +218,23 @@ impl SenderSession {
         !self.stopped
             && self.has_begun()
             && self.half.wants_frame()
-            && self.next < self.plan.len()
-            && (self.pacing != Pacing::Sender || self.plan.due(self.next) <= now)
+            && self.next < self.programme.len()
+            && (self.pacing != Pacing::Sender || self.programme.due(self.next) <= now)
     }
 
     /// Sound is offered at its own time, whatever waits; where the sender has no clock, by the time of the next frame.
     fn can_offer_sound(&self, now: Timestamp) -> bool {
-        let is_due = |due| match self.pacing {
-            Pacing::Sender => due <= now,
-            Pacing::Receiver | Pacing::Unpaced => self.next == self.plan.len() || due < self.plan.due(self.next),
+        let is_due = |place| match self.pacing {
+            Pacing::Sender if !self.is_file => self.programme.sound_due(self.next_sound).is_some_and(|due| due <= now),
+            _ => self.next == self.programme.len() || place < self.programme.place(self.next),
         };
-        !self.stopped && self.has_begun() && self.plan.sound_due(self.next_sound).is_some_and(is_due)
+        !self.stopped && self.has_begun() && self.programme.sound_place(self.next_sound).is_some_and(is_due)
     }
 
     fn offer_due(&mut self, now: Timestamp) {
         loop {
-            let frame = self.can_offer(now).then(|| self.plan.due(self.next));
-            let sound = self.plan.sound_due(self.next_sound).filter(|_| self.can_offer_sound(now));
+            let frame = self.can_offer(now).then(|| self.programme.place(self.next));
+            let sound = self.programme.sound_place(self.next_sound).filter(|_| self.can_offer_sound(now));
             match (frame, sound) {
                 (None, None) => break,
                 // A frame goes before sound of the same time: the first one has the tables and the clock.
@@ -236,8 +247,9 @@ impl SenderSession {
     }
 
     fn offer_frame(&mut self, now: Timestamp) {
-        let frame = self.plan.outgoing(self.next);
+        let frame = self.programme.outgoing(self.next);
         self.record(self.next, now, FrameEventKind::Offered);
+        self.note_lateness(now, self.programme.due(self.next));
         self.next += 1;
         self.progress.offered += 1;
         self.half.handle_frame(now, frame);
@@ -245,7 +257,7 @@ impl SenderSession {
     }
 
     fn offer_sound(&mut self, now: Timestamp) {
-        let sound = self.plan.outgoing_sound(self.next_sound);
+        let sound = self.programme.outgoing_sound(self.next_sound);
         self.record(sound.id, now, FrameEventKind::Offered);
         self.next_sound += 1;
         match &mut self.sound {
@@ -266,14 +278,14 @@ impl SenderSession {
     }
 
     fn all_is_offered(&self) -> bool {
-        self.next == self.plan.len() && self.plan.sound_due(self.next_sound).is_none()
+        self.next == self.programme.len() && self.programme.sound_due(self.next_sound).is_none()
     }
 
     fn next_timeout(&self, progress: WriteProgress) -> Option<Timestamp> {
         let has_clock = self.pacing == Pacing::Sender && !self.stopped && self.has_begun();
         let waits_for_clock = has_clock && self.half.wants_frame();
-        let frame = (waits_for_clock && self.next < self.plan.len()).then(|| self.plan.due(self.next));
-        let sound = self.plan.sound_due(self.next_sound).filter(|_| has_clock);
+        let frame = (waits_for_clock && self.next < self.programme.len()).then(|| self.programme.due(self.next));
+        let sound = self.programme.sound_due(self.next_sound).filter(|_| has_clock && !self.is_file);
         let packet = if progress == WriteProgress::Early { self.half.next_timeout() } else { None };
         let serving = self.serving.as_ref().and_then(|serving| serving.next_timeout());
         [frame, sound, packet, serving].into_iter().flatten().min()
@@ -290,6 +302,7 @@ impl SenderSession {
 
     fn log_event(&mut self, event: SenderEvent) {
         match event {
+            SenderEvent::Renumbered { .. } | SenderEvent::Datagram { .. } if self.shown.is_some() => {}
             SenderEvent::Queued { frame, at } => self.record(frame, at, FrameEventKind::Queued),
             SenderEvent::FirstByte { frame, at } => self.record(frame, at, FrameEventKind::FirstByte),
             SenderEvent::BeginsSequence { frame, at } => self.record(frame, at, FrameEventKind::BeginsSequence),
@@ -302,11 +315,11 @@ impl SenderSession {
                 }
             }
             SenderEvent::LastByte { frame, at, end } => {
-                self.log.frame_ends.extend(end);
+                self.log.frame_ends.extend(end.filter(|_| self.shown.is_none()));
                 self.record(frame, at, FrameEventKind::LastByte);
             }
             SenderEvent::Discarded { frame, at, place, rule } => {
-                self.progress.discarded += u32::from(frame < self.plan.len());
+                self.progress.discarded += u32::from(frame < self.programme.len());
                 let place = match place {
                     SenderPlace::Pipeline => Place::SenderPipeline,
                     SenderPlace::Socket => Place::SenderSocket,
@@ -321,7 +334,9 @@ impl SenderSession {
     }
 
     fn record(&mut self, frame: u32, at: Timestamp, what: FrameEventKind) {
-        self.log.frame_events.push(FrameEvent { frame, at, what });
+        if self.shown.is_none() {
+            self.log.frame_events.push(FrameEvent { frame, at, what });
+        }
     }
 }
 
@@ -353,7 +368,7 @@ impl Half for SenderSession {
     }
 
     fn tracks(&self) -> Vec<Track> {
-        self.plan.tracks()
+        self.programme.tracks()
     }
 
     /// The receiver's reports, and what it asks for.

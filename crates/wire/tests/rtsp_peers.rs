@@ -16,8 +16,8 @@ use framewire_units::{Duration, Seed, Timestamp};
 use framewire_wire::rtcp::{Compound, is_rtcp};
 use framewire_wire::rtp_payload::PacketRule;
 use framewire_wire::rtsp::{
-    Account, Client, ClientEvent, ClientSettings, Delivery, SESSION_TIMEOUT, Server, ServerEvent, ServerSettings, Want,
-    put_interleaved,
+    Account, Client, ClientEvent, ClientSettings, Delivery, Presentation, SESSION_TIMEOUT, Server, ServerEvent,
+    ServerSettings, StreamStart, Want, put_interleaved,
 };
 use framewire_wire::sdp;
 
@@ -68,10 +68,12 @@ impl Serving {
         };
         let first = with_start_codes(&units[0]);
         let settings = ServerSettings {
-            path: "/movie".to_owned(),
-            description: sdp::describe(codec.format(), Ipv4Addr::UNSPECIFIED.into(), 0, &first),
-            ssrc: 0xFEED_BEEF,
-            first: (65_000, 0),
+            presentations: [Presentation {
+                path: "/movie".to_owned(),
+                description: sdp::describe(codec.format(), Ipv4Addr::UNSPECIFIED.into(), 0, &first),
+                streams: vec![StreamStart { ssrc: 0xFEED_BEEF, sequence: 65_000, timestamp: 0 }],
+            }]
+            .into(),
             ports: Some((port, port + 1)),
             account: password.then(|| ("camera".to_owned(), account())),
             timeout: SESSION_TIMEOUT,
@@ -109,8 +111,8 @@ impl Serving {
             }
             while let Some(event) = server.poll_event() {
                 match event {
-                    ServerEvent::Play(delivery) => (served.delivery, next) = (Some(delivery), Some(0)),
-                    ServerEvent::Rtcp(packet) => served.reports += usize::from(Compound::parse(&packet).is_ok()),
+                    ServerEvent::Play(_, deliveries) => (served.delivery, next) = (deliveries[0], Some(0)),
+                    ServerEvent::Rtcp(_, packet) => served.reports += usize::from(Compound::parse(&packet).is_ok()),
                     ServerEvent::Stop => (served.stopped, next) = (true, None),
                 }
             }

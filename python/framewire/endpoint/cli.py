@@ -26,10 +26,14 @@ from framewire.endpoint.sessions import receive as receive_stream
 from framewire.endpoint.sessions import send as send_stream
 from framewire.errors import InputError, RunError
 from framewire.real.ends import PATIENCE_S, SILENCE_S, WAIT_S
+from framewire.real.serving import AHEAD_S, FIRST_REQUEST_S, IDLE_S
 from framewire.suggestions import refused
 from framewire.transports import CARRIERS
 
 __all__ = ["receive", "send"]
+
+PACES = ("clock", "client")
+"""By which a served movie goes."""
 
 LARGEST_KEY = 1 << 16
 """Bytes of a file with a key."""
@@ -49,14 +53,21 @@ def send(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="A movie, for --to: any file with video, lab for the lab's own, or - for standard input. Without --to "
-            "a streaming file: framewire movie ladder makes one.",
+            help="A movie, for --to: any file with video, lab for the lab's own, or - for standard input. For --serve: "
+            "a file with video, or a folder of such. Else a streaming file: framewire movie ladder makes one.",
         ),
     ],
     to: Annotated[
         str | None,
         typer.Option(
             metavar="HOST:PORT", help="Send the movie there: to framewire receive, or any program that plays it."
+        ),
+    ] = None,
+    serve: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Serve the movie, or every movie of a folder, to players and browsers: http://127.0.0.1:8080/.",
         ),
     ] = None,
     listen: Annotated[
@@ -112,6 +123,31 @@ def send(
             help="With --to: how long the first frame waits, so that a player can be started with the --sdp FILE.",
         ),
     ] = 0.0,
+    pace: Annotated[
+        str,
+        typer.Option(
+            metavar="clock|client",
+            help="With --serve: movies go by their frame clocks, or as fast as a client takes them. Files as they are "
+            "always go as fast.",
+        ),
+    ] = PACES[0],
+    ahead: Annotated[
+        float,
+        typer.Option(
+            metavar="S", min=0.0, help="With --serve: how much of a movie is due at once, for the player to be ahead."
+        ),
+    ] = AHEAD_S,
+    endless: Annotated[
+        bool,
+        typer.Option("--endless", help="With --serve: transport streams begin anew where they have ended."),
+    ] = False,
+    first_request: Annotated[
+        float,
+        typer.Option(metavar="S", min=0.1, help="With --serve: a connection that says nothing for so long is closed."),
+    ] = FIRST_REQUEST_S,
+    idle: Annotated[
+        float, typer.Option(metavar="S", min=0.1, help="With --serve: the same between two requests.")
+    ] = IDLE_S,
     title: Annotated[str | None, typer.Option(help="What clients ask for [default: the file's name].")] = None,
     k: Annotated[int, typer.Option("-k", help="Video packets per control packet.")] = 5,
     estimate: Annotated[
@@ -127,21 +163,44 @@ def send(
     log: Log = None,
     as_json: AsJson = False,
 ) -> None:
-    """Send a movie to one receiver (--to), or serve a streaming file to any number of clients.
+    """Send a movie to one receiver (--to), serve movies to players (--serve), or a streaming file to clients.
 
     With --to, the movie goes there as it is, frame by frame at its times, by any transport of the lab whose sender
     opens the connection (not http, not rtsp); what was offered, given up and sent is recorded, and framewire report
     SENDER_DIR RECEIVER_DIR joins it with what came.
-    Without, each client has the rate and the level that its network carries.
+    With --serve, whoever may connect fetches the file as it is, as MP4 or as a transport stream, by HTTP; at most
+    --clients at a time, headers of 16 KiB, and --patience for one that takes nothing (docs/real.md).
+    Without both, each client has the rate and the level that its network carries.
 
     Ctrl-C and SIGTERM end it with its result; the exit code is 130 after Ctrl-C, and 143 after SIGTERM, but of a
     server 0.
     """
+    if serve is not None:
+        if to is not None:
+            raise InputError("--to and --serve: a movie is sent to one receiver, or served to many")
+        _refuse_given(context, "serves movies (--serve)", (*OF_A_STREAMING_FILE, *OF_ONE_RECEIVER))
+        _serve_movies(
+            as_json,
+            path,
+            serve,
+            transport=transport,
+            pace=pace,
+            ahead_s=ahead,
+            is_endless=endless,
+            set=overrides,
+            out=out,
+            clients=clients,
+            first_request_s=first_request,
+            idle_s=idle,
+            patience_s=patience,
+        )
+        return
     if to is not None:
-        _refuse_given(context, "sends a movie to one receiver (--to)", OF_A_SERVER)
+        _refuse_given(context, "sends a movie to one receiver (--to)", (*OF_A_SERVER, *OF_SERVED_MOVIES))
         _send_movie(as_json, path, to, transport, start, duration, loop, overrides, out, sdp, patience, delay)
         return
     _refuse_given(context, "serves a streaming file; it is of a movie, for --to HOST:PORT", OF_A_MOVIE_SENT)
+    _refuse_given(context, "serves a streaming file; it is of movies, for --serve URL", OF_SERVED_MOVIES)
     if transport in CARRIERS:
         raise InputError(f"--transport {transport}: carries a movie to one receiver: --to HOST:PORT says where that is")
     transport = transport or "vtp"
@@ -283,22 +342,30 @@ def receive(
         raise RunError(wrong)
 
 
-OF_A_SERVER = (
+OF_A_STREAMING_FILE = (
     "listen",
     "control_port",
     "title",
     "k",
     "estimate",
     "estimate_header",
-    "clients",
     "sessions",
     "key_file",
     "log",
 )
-"""Parameters of ``send`` without ``--to``."""
+"""Parameters of ``send`` without ``--to`` and ``--serve``."""
 
-OF_A_MOVIE_SENT = ("start", "duration", "loop", "overrides", "out", "sdp", "patience", "delay")
-"""Those with it."""
+OF_A_SERVER = ("clients", *OF_A_STREAMING_FILE)
+"""Those of many clients."""
+
+OF_ONE_RECEIVER = ("start", "duration", "loop", "sdp", "delay")
+"""Those with ``--to`` alone."""
+
+OF_A_MOVIE_SENT = (*OF_ONE_RECEIVER, "overrides", "out", "patience")
+"""All with it."""
+
+OF_SERVED_MOVIES = ("pace", "ahead", "endless", "first_request", "idle")
+"""Those with ``--serve`` alone."""
 
 OF_A_CLIENT = ("replace", "control_port", "key_file", "log")
 """Parameters of ``receive`` with a title."""
@@ -347,6 +414,16 @@ def _send_movie(
             delay_s=delay,
         )
         _exit_if(end.interrupted, terminated=is_terminated())
+
+
+def _serve_movies(as_json: bool, path: Path, at: str, *, pace: str, **options: Any) -> None:
+    from framewire.real import serving_cli as of_movies
+
+    if pace not in PACES:
+        raise refused("pace", pace, PACES)
+    with terminable() as is_terminated:
+        of_movies.serve(as_json, path, at, is_paced=pace == PACES[0], **options)
+        _exit_if(not is_terminated(), terminated=False)
 
 
 def _receive_movie(

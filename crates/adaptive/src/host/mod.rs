@@ -1,7 +1,6 @@
 //! One movie for many clients: admission, a [`Server`] for each session behind it, and who is to act when.
 
 mod agenda;
-mod lateness;
 #[cfg(test)]
 mod tests;
 
@@ -9,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use framewire_units::{Duration, Timestamp};
+use framewire_units::{Duration, Lateness, Timestamp};
 use framewire_wire::vtp::{Description, Header, Origin, Packet, Reason};
 
 use crate::controller::Controller;
@@ -18,8 +17,6 @@ use crate::liveness::JUMP;
 use crate::server::{Admission, COOKIE_LIFE, Server, ServerError, ServerEvent, ServerSettings, ServerState};
 use crate::source::{PacketSource, Plan};
 use agenda::Agenda;
-
-pub use lateness::Lateness;
 
 /// Answers to requests that may wait to be sent.
 const MAX_ANSWERS: usize = 1_024;

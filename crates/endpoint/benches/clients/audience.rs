@@ -7,9 +7,8 @@ use std::time::{Duration, Instant};
 
 use framewire_adaptive::client::{Client, ClientEvent, ClientSettings};
 use framewire_adaptive::datagram::Channel;
-use framewire_adaptive::host::Lateness;
 use framewire_sockets::{UdpOptions, UdpRead, UdpSocket};
-use framewire_units::{DataSize, Seed, Timestamp};
+use framewire_units::{DataSize, Lateness, Seed, Timestamp};
 use framewire_wire::vtp::{Header, Packet, Title};
 
 /// The clients are set up within this time, at random moments, as viewers come. At equal distances most would want

@@ -21,11 +21,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use framewire_adaptive::controller::Controller;
-use framewire_adaptive::host::{Host, Lateness};
+use framewire_adaptive::host::Host;
 use framewire_adaptive::server::ServerSettings;
 use framewire_adaptive::vtp::{VtpController, VtpSettings};
 use framewire_endpoint::{Served, Serving, random_secret};
 use framewire_sockets::{make_punctual, pin_to, processors};
+use framewire_units::Lateness;
 use framewire_wire::vtp::Title;
 
 use audience::{Audience, Seen};

@@ -11,7 +11,8 @@ use framewire_units::{Seed, Timestamp};
 use framewire_wire::rtcp::RtcpBandwidth;
 use framewire_wire::rtp_payload::{PayloadFormat, StreamOrigin};
 use framewire_wire::rtsp::{
-    Client, ClientEvent, ClientSettings, SESSION_TIMEOUT, Server, ServerEvent, ServerSettings, Want, put_interleaved,
+    Client, ClientEvent, ClientSettings, Presentation, SESSION_TIMEOUT, Server, ServerEvent, ServerSettings,
+    StreamStart, Want, put_interleaved,
 };
 use framewire_wire::sdp;
 
@@ -62,13 +63,17 @@ impl RtspSetup {
         }
     }
 
+    /// The stream, at this path.
+    pub(crate) fn presentation(&self, path: &str) -> Presentation {
+        let (sequence, timestamp) = self.first;
+        let streams = vec![StreamStart { ssrc: self.ssrc, sequence, timestamp }];
+        Presentation { path: path.to_owned(), description: self.description.clone(), streams }
+    }
+
     /// The sender's end, from the origin of the run on.
     pub(crate) fn serving(&self) -> Box<dyn Serving> {
         let settings = ServerSettings {
-            path: PATH.to_owned(),
-            description: self.description.clone(),
-            ssrc: self.ssrc,
-            first: self.first,
+            presentations: [self.presentation(PATH)].into(),
             ports: None,
             account: None,
             timeout: SESSION_TIMEOUT,
@@ -125,11 +130,11 @@ impl RtspServing {
         self.transmit.extend(std::iter::from_fn(|| self.server.poll_transmit()));
         while let Some(event) = self.server.poll_event() {
             match event {
-                ServerEvent::Play(_) => {
+                ServerEvent::Play(..) => {
                     self.rtcp = self.setup.as_ref().map(|setup| setup.sender(now));
                     self.wishes.push_back(Wish::Begin);
                 }
-                ServerEvent::Rtcp(packet) => {
+                ServerEvent::Rtcp(_, packet) => {
                     if let Some(rtcp) = &mut self.rtcp {
                         rtcp.handle_rtcp(now, &packet);
                     }

@@ -1,5 +1,7 @@
 //! The movie as an MP4 file whose index stands in front.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use framewire_transport::FileSamples;
 use framewire_transport::registry::{sound_type, stream_type};
@@ -22,6 +24,19 @@ pub(super) struct MovieFile {
     /// Bytes of the whole file.
     pub(super) length: u64,
     pub(super) samples: FileSamples,
+    /// Where each sample begins.
+    offsets: Arc<[u64]>,
+}
+
+/// A place in a file from which on it is sent.
+pub(super) struct FilePlace {
+    /// What is sent before the samples: the index, where the place is in it.
+    pub(super) index: Option<Bytes>,
+    pub(super) samples: FileSamples,
+    /// Frames and packets of sound before the first sample that is sent.
+    pub(super) before: [u32; 2],
+    /// Bytes of what is sent that stand before the place.
+    pub(super) skipped: u64,
 }
 
 impl MovieFile {
@@ -40,7 +55,20 @@ impl MovieFile {
         let order = plan.order_in_file();
         let layout = Layout::new(&tracks, order.iter().map(|&is_sound| usize::from(is_sound)))?;
         let samples = FileSamples::new(video, sound.map(|(_, coding)| coding), order.into_iter());
-        Ok(Self { index: layout.index(), length: layout.length(), samples })
+        let offsets = layout.samples().collect();
+        Ok(Self { index: layout.index(), length: layout.length(), samples, offsets })
+    }
+
+    /// What is sent from a byte of it on.
+    pub(super) fn from(&self, byte: u64) -> FilePlace {
+        if byte < self.index.len() as u64 {
+            let (index, samples) = (Some(self.index.clone()), self.samples.clone());
+            return FilePlace { index, samples, before: [0; 2], skipped: byte };
+        }
+        let sample = self.offsets.partition_point(|&offset| offset <= byte) - 1;
+        let (samples, before) = self.samples.starting_at(sample);
+        let skipped = byte - self.offsets[sample];
+        FilePlace { index: None, samples, before: before.map(|count| count as u32), skipped }
     }
 }
 

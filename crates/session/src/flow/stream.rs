@@ -15,7 +15,7 @@ use crate::half::End;
 use crate::plan::SendingPlan;
 use crate::receiver::{ReceiverLog, ReceiverSession, ReceivingHalf};
 use crate::rtcp::{INTERLEAVED_HEADERS, RtcpSetup};
-use crate::sender::{MOVIE_CHANNEL, SenderSession, SendingHalf};
+use crate::sender::{MOVIE_CHANNEL, SenderSession, SendingHalf, Showing};
 
 /// A flow of the movie over a byte stream.
 #[derive(Clone, Debug)]
@@ -88,6 +88,33 @@ impl StreamSetup {
             self.fetched().map(|fetched| Box::new(HttpServing::new(&fetched, Timestamp::ZERO)) as Box<dyn Serving>);
         let serving = serving.or_else(|| self.rtsp.as_ref().map(RtspSetup::serving));
         self.movie.sender(SendingHalf::Stream(half), &self.common).with_serving(serving)
+    }
+
+    /// True where it is sent as a file.
+    pub fn is_file(&self) -> bool {
+        self.file_length().is_some()
+    }
+
+    /// The bytes of the file that it is, where it is one.
+    pub(crate) fn file_length(&self) -> Option<u64> {
+        self.packets.as_ref().and_then(MoviePackets::file).map(|file| file.length)
+    }
+
+    /// The sender's side for one of many receivers, which asks by a session of its own, from the beginning or from a byte of a
+    /// file on; and how many bytes of what is sent stand before that.
+    pub(crate) fn shown(&self, byte: u64, showing: &Showing) -> (SenderSession, u64) {
+        let half = StreamSender::new(self.movie.queue(), self.connection.unsent_limit);
+        let sender = |half| self.movie.sender(SendingHalf::Stream(half), &self.common).shown(showing);
+        match &self.packets {
+            Some(MoviePackets::File(file)) => {
+                let place = file.from(byte);
+                let mut half = half.in_file(place.samples);
+                place.index.into_iter().for_each(|index| half.handle_message(index));
+                (sender(half).of_file(place.before), place.skipped)
+            }
+            Some(packets) => (sender(packets.sender(half, self.movie.parts().session)), 0),
+            None => (sender(half), 0),
+        }
     }
 
     /// The receiver's side.

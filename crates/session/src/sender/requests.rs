@@ -45,7 +45,7 @@ impl SenderSession {
         while let Some(wish) = serving.poll_wish() {
             match wish {
                 Wish::Begin if self.log.begun.is_none() => {
-                    self.plan = self.plan.starting_at(now);
+                    self.programme = self.programme.starting_at(now);
                     self.log.begun = Some(now);
                 }
                 Wish::End if !self.all_is_offered() => {

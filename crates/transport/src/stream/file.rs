@@ -31,6 +31,14 @@ impl FileSamples {
         Self { codings: [video].into_iter().chain(sound).collect(), order, next: 0 }
     }
 
+    /// The same from one of the samples on, and how many of those before it are video and sound.
+    #[must_use]
+    pub fn starting_at(&self, sample: usize) -> (Self, [usize; 2]) {
+        let next = sample.min(self.order.len());
+        let video = self.order[..next].iter().filter(|&&track| track == VIDEO).count();
+        (Self { next, ..self.clone() }, [video, next - video])
+    }
+
     /// The sample that a frame is; `None` where another one stands there, or it is none.
     pub(super) fn of_frame(&mut self, frame: &Bytes) -> Option<Bytes> {
         self.sample(VIDEO, frame)

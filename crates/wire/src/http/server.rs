@@ -7,7 +7,7 @@ use framewire_units::{Duration, Timestamp};
 use super::message::{HttpVersion, Request, Response, stays_open};
 use super::range::{Asked, ContentRange};
 use super::reader::{HttpError, Item, Reader};
-use crate::message::Status;
+use crate::message::{Status, unescaped};
 
 /// A connection on which no whole request came for so long is closed (RFC 9112, section 9.5, leaves the time open; nginx has 60 s
 /// for a request and 75 s for the next one).
@@ -308,15 +308,5 @@ fn path_of(target: &str) -> Option<Vec<u8>> {
         _ => target,
     };
     let path = path.split(['?', '#']).next().filter(|path| path.starts_with('/'))?;
-    let (mut bytes, mut decoded) = (path.bytes(), Vec::with_capacity(path.len()));
-    while let Some(byte) = bytes.next() {
-        decoded.push(match byte {
-            b'%' => {
-                let mut digit = || char::from(bytes.next()?).to_digit(16);
-                (digit()? << 4 | digit()?) as u8
-            }
-            byte => byte,
-        });
-    }
-    Some(decoded)
+    unescaped(path)
 }

@@ -9,7 +9,7 @@ mod status;
 use std::fmt;
 
 pub use headers::Headers;
-pub(crate) use scan::{Head, HeaderScanner, decimal};
+pub(crate) use scan::{Head, HeaderScanner, decimal, unescaped};
 pub use scan::{MOST_FIELDS, MOST_HEADER_BYTES};
 pub use status::Status;
 

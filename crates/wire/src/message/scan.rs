@@ -162,6 +162,21 @@ pub(crate) fn decimal(text: &str) -> Option<u64> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 
+/// A part of a URL without its escapes (RFC 3986, section 2.1); `None` where one is cut off.
+pub(crate) fn unescaped(text: &str) -> Option<Vec<u8>> {
+    let (mut bytes, mut decoded) = (text.bytes(), Vec::with_capacity(text.len()));
+    while let Some(byte) = bytes.next() {
+        decoded.push(match byte {
+            b'%' => {
+                let mut digit = || char::from(bytes.next()?).to_digit(16);
+                (digit()? << 4 | digit()?) as u8
+            }
+            byte => byte,
+        });
+    }
+    Some(decoded)
+}
+
 /// A name as methods and fields have it (RFC 9110, section 5.6.2; RFC 2326, section 15.1: token).
 fn is_token(text: &str) -> bool {
     let separators = b"()<>@,;:\\\"/[]?={} \t";

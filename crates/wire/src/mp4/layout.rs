@@ -41,6 +41,8 @@ struct Sample {
 pub struct Layout {
     index: Bytes,
     length: u64,
+    /// Where each sample begins behind the index, in the order in which they stand.
+    samples: Vec<u64>,
 }
 
 impl Track {
@@ -283,7 +285,7 @@ impl Layout {
                 return Err(SampleError::NoParameterSets);
             }
         }
-        let (mut chunks, size) = place(tracks, order.clone());
+        let (mut chunks, samples, size) = place(tracks, order.clone());
         // The header of the box of the samples has eight bytes more where they are 4 GiB or more.
         let is_long = size + HEADER as u64 > u64::from(u32::MAX);
         let header_of = |chunks: &[Chunks]| {
@@ -311,7 +313,7 @@ impl Layout {
             at = length;
         }
         let index: Bytes = header_of(&chunks).into();
-        Ok(Self { length: index.len() as u64 + size, index })
+        Ok(Self { length: index.len() as u64 + size, index, samples })
     }
 
     /// All that stands before the first sample.
@@ -323,10 +325,16 @@ impl Layout {
     pub fn length(&self) -> u64 {
         self.length
     }
+
+    /// Where each sample begins in the file, in the order in which they stand.
+    pub fn samples(&self) -> impl Iterator<Item = u64> {
+        self.samples.iter().map(|offset| self.index.len() as u64 + offset)
+    }
 }
 
-/// The chunks of each track, by where they begin behind the index, and the bytes of all.
-fn place(tracks: &[Track], order: impl Iterator<Item = usize>) -> (Vec<Chunks>, u64) {
+/// The chunks of each track and the samples, by where they begin behind the index, and the bytes of all.
+fn place(tracks: &[Track], order: impl Iterator<Item = usize>) -> (Vec<Chunks>, Vec<u64>, u64) {
+    let mut samples = Vec::new();
     let mut chunks = vec![Chunks::default(); tracks.len()];
     let (mut next, mut last, mut offset) = (vec![0; tracks.len()], None, 0);
     for track in order {
@@ -336,12 +344,13 @@ fn place(tracks: &[Track], order: impl Iterator<Item = usize>) -> (Vec<Chunks>, 
             own.sizes.push(0);
         }
         *own.sizes.last_mut().expect("invariant: its first sample began a chunk") += 1;
+        samples.push(offset);
         offset += u64::from(tracks[track].samples[next[track]].size);
         next[track] += 1;
         last = Some(track);
     }
     assert!(tracks.iter().zip(&next).all(|(track, &next)| next == track.samples.len()), "all samples are named");
-    (chunks, offset)
+    (chunks, samples, offset)
 }
 
 fn put_movie(out: &mut Vec<u8>, tracks: &[Track], chunks: &[Chunks]) {

@@ -17,7 +17,7 @@ pub use client::{Client, ClientEvent, ClientSettings, Want};
 pub use digest::{Account, Challenge};
 pub use message::{Request, Response, Rtsp10};
 pub use reader::{FRAME_HEADER, Item, MOST_BODY_BYTES, Reader, RtspError, put_interleaved};
-pub use server::{Delivery, SESSION_TIMEOUT, Server, ServerEvent, ServerSettings};
+pub use server::{Delivery, Presentation, SESSION_TIMEOUT, Server, ServerEvent, ServerSettings, StreamStart};
 pub use transport::{Carriage, Transport};
 
 pub use crate::message::{Headers, MOST_FIELDS, MOST_HEADER_BYTES, Status};

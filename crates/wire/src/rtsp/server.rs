@@ -1,4 +1,5 @@
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use framewire_units::{Duration, RandomStream, Timestamp};
@@ -7,7 +8,7 @@ use super::digest::{Account, Challenge};
 use super::message::{Request, Response};
 use super::reader::{Item, Reader, RtspError};
 use super::transport::{Carriage, Transport};
-use crate::message::Status;
+use crate::message::{Status, decimal, unescaped};
 
 /// A session ends after so long without a sign of life of its client: 60 s unless a server says otherwise (RFC 2326, section
 /// 12.37).
@@ -16,26 +17,45 @@ pub const SESSION_TIMEOUT: Duration = Duration::from_secs(60);
 /// The requests that are answered (RFC 2326, section 10).
 const METHODS: &str = "OPTIONS, DESCRIBE, SETUP, PLAY, GET_PARAMETER, SET_PARAMETER, TEARDOWN";
 
+/// Others of the document that are known, but not for what is served here.
+const OTHER_METHODS: [&str; 4] = ["PAUSE", "ANNOUNCE", "RECORD", "REDIRECT"];
+
 /// So many requests that were refused end a connection: who guesses passwords shall not do it fast.
 const MOST_REFUSALS: u32 = 32;
 
 /// So many responses that were not fetched end it too: a client that asks faster than it reads.
 const MOST_WAITING: usize = 64;
 
-/// What the one stream of a description is called below the URL of the whole.
-const CONTROL: &str = "track0";
+/// What a stream of a description is called below the URL of the whole, before its number there.
+const CONTROL: &str = "track";
+
+/// A movie that a server offers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Presentation {
+    /// Its path, with the slash that it begins with and without escapes: `/movie`.
+    pub path: String,
+    /// Its session description, as of [`sdp::describe_session`](crate::sdp::describe_session).
+    pub description: String,
+    /// Its streams, in the order of the description.
+    pub streams: Vec<StreamStart>,
+}
+
+/// Where a stream begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamStart {
+    /// Its synchronisation source.
+    pub ssrc: u32,
+    /// The sequence number of its first packet.
+    pub sequence: u16,
+    /// The time stamp of that.
+    pub timestamp: u32,
+}
 
 /// What a server offers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerSettings {
-    /// The path of the stream, with the slash that it begins with: `/movie`.
-    pub path: String,
-    /// Its session description, as of [`sdp::describe`](crate::sdp::describe), of one stream.
-    pub description: String,
-    /// Its synchronisation source.
-    pub ssrc: u32,
-    /// The sequence number and the time stamp of its first packet.
-    pub first: (u16, u32),
+    /// Its movies, which connections share.
+    pub presentations: Arc<[Presentation]>,
     /// The server's ports of RTP and RTCP, where it sends over UDP; `None`: only interleaved.
     pub ports: Option<(u16, u16)>,
     /// Who may see it, and the realm of the account; `None`: all.
@@ -56,10 +76,10 @@ pub enum Delivery {
 /// What a client wants, or how it ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServerEvent {
-    /// It wants the stream.
-    Play(Delivery),
-    /// A packet on the channel of RTCP.
-    Rtcp(Bytes),
+    /// It wants a movie: its number, and how it wants each of the streams, of which it may leave some out.
+    Play(usize, Vec<Option<Delivery>>),
+    /// A packet on the channel of RTCP of a stream, by its number.
+    Rtcp(usize, Bytes),
     /// It wants no more, or gave no sign of life.
     Stop,
 }
@@ -68,11 +88,12 @@ pub enum ServerEvent {
 enum State {
     /// There is no session (RFC 2326, appendix A.2: Init).
     Init,
-    Ready(Delivery),
-    Playing(Delivery),
+    /// Of this movie.
+    Ready(usize),
+    Playing(usize),
 }
 
-/// One connection of a client to a server of one stream.
+/// One connection of a client to a server, of which it may play one movie.
 ///
 /// Contract: hand in what comes with [`handle_bytes`](Self::handle_bytes), drain [`poll_event`](Self::poll_event), and send what
 /// [`poll_transmit`](Self::poll_transmit) gives, whole messages between whole packets. When [`next_timeout`](Self::next_timeout) has
@@ -83,12 +104,16 @@ pub struct Server {
     settings: ServerSettings,
     reader: Reader,
     state: State,
+    /// Of the session's movie, how each stream is wanted.
+    deliveries: Vec<Option<Delivery>>,
     session: String,
     challenge: Option<Challenge>,
     transmit: VecDeque<Vec<u8>>,
     events: VecDeque<ServerEvent>,
     alive: Timestamp,
     refusals: u32,
+    /// A request was answered well.
+    asked: bool,
     over: bool,
 }
 
@@ -103,6 +128,8 @@ impl Server {
             settings,
             reader: Reader::default(),
             state: State::Init,
+            deliveries: Vec::new(),
+            asked: false,
             session,
             challenge,
             transmit: VecDeque::new(),
@@ -171,6 +198,11 @@ impl Server {
         self.events.pop_front()
     }
 
+    /// True once a request came that was not refused.
+    pub fn was_asked(&self) -> bool {
+        self.asked
+    }
+
     /// True when nothing more is to be said: what is left is to be sent, and the connection to be closed.
     pub fn is_over(&self) -> bool {
         self.over
@@ -181,6 +213,7 @@ impl Server {
             Item::Request(request) => {
                 self.alive = now;
                 let response = self.answer(&request);
+                self.asked |= response.status == Status::OK;
                 self.refusals += u32::from(response.status != Status::OK);
                 self.transmit.push_back(response.emit());
                 if self.refusals > MOST_REFUSALS || self.transmit.len() > MOST_WAITING {
@@ -188,15 +221,10 @@ impl Server {
                 }
             }
             Item::Interleaved { channel, packet } => {
-                let delivery = match self.state {
-                    State::Init => None,
-                    State::Ready(delivery) | State::Playing(delivery) => Some(delivery),
-                };
-                if let Some(Delivery::Interleaved(_, of_rtcp)) = delivery
-                    && channel == of_rtcp
-                {
+                let is_of = |delivery: &Option<Delivery>| matches!(delivery, Some(Delivery::Interleaved(_, of_rtcp)) if *of_rtcp == channel);
+                if let Some(stream) = self.deliveries.iter().position(is_of) {
                     self.alive = now;
-                    self.events.push_back(ServerEvent::Rtcp(packet));
+                    self.events.push_back(ServerEvent::Rtcp(stream, packet));
                 }
             }
             // This end asks nothing.
@@ -215,6 +243,9 @@ impl Server {
                 // Without a body it asks for nothing but an answer (section 10.8).
                 "GET_PARAMETER" | "SET_PARAMETER" if request.body.is_empty() => Response::new(Status::OK),
                 "GET_PARAMETER" | "SET_PARAMETER" => Response::new(Status::PARAMETER_NOT_UNDERSTOOD),
+                method if OTHER_METHODS.contains(&method) => {
+                    Response::new(Status::METHOD_NOT_ALLOWED).with("Allow", METHODS)
+                }
                 "TEARDOWN" => self.tear_down(),
                 _ => Response::new(Status::NOT_IMPLEMENTED).with("Public", METHODS),
             },
@@ -237,7 +268,7 @@ impl Server {
         if let Some(refusal) = self.unauthorised(request) {
             return Some(refusal);
         }
-        if path_of(&request.uri).is_none_or(|path| !self.is_path(path)) {
+        if self.found(&request.uri).is_none() {
             return Some(Response::new(Status::NOT_FOUND));
         }
         let names_session =
@@ -258,10 +289,19 @@ impl Server {
         (!is_known).then(|| Response::new(Status::UNAUTHORIZED).with("WWW-Authenticate", challenge.emit()))
     }
 
-    /// The stream's path, or that of its only track, with slashes at the end or without.
-    fn is_path(&self, path: &str) -> bool {
-        let (path, own) = (path.trim_end_matches('/'), self.settings.path.trim_end_matches('/'));
-        path == own || path.strip_prefix(own).is_some_and(|rest| rest == format!("/{CONTROL}"))
+    /// The movie that a URL is of, and which of its streams, where it names one; with slashes at the end or without.
+    fn found(&self, uri: &str) -> Option<(usize, Option<usize>)> {
+        let path = path_of(uri)?;
+        let path = path.trim_end_matches('/');
+        let movies = || self.settings.presentations.iter().enumerate();
+        let is_own = |own: &Presentation, path: &str| own.path.trim_end_matches('/') == path;
+        if let Some((number, _)) = movies().find(|(_, own)| is_own(own, path)) {
+            return Some((number, None));
+        }
+        let (whole, control) = path.rsplit_once('/')?;
+        let stream: usize = decimal(control.strip_prefix(CONTROL)?)?.try_into().ok()?;
+        let (number, own) = movies().find(|(_, own)| is_own(own, whole))?;
+        (stream < own.streams.len()).then_some((number, Some(stream)))
     }
 
     fn describe(&self, request: &Request) -> Response {
@@ -271,8 +311,9 @@ impl Server {
         if !kinds.is_empty() && !kinds.iter().any(is_accepted) {
             return Response::new(Status::NOT_ACCEPTABLE);
         }
+        let Some((number, _)) = self.found(&request.uri) else { return Response::new(Status::NOT_FOUND) };
         let base = format!("{}/", request.uri.trim_end_matches('/'));
-        let body = with_control(&self.settings.description).into_bytes();
+        let body = with_control(&self.settings.presentations[number].description).into_bytes();
         let response = Response::new(Status::OK).with("Content-Base", base).with("Content-Type", "application/sdp");
         Response { body, ..response }
     }
@@ -281,18 +322,45 @@ impl Server {
         if let State::Playing(_) = self.state {
             return Response::new(Status::METHOD_NOT_VALID);
         }
+        let Some((number, stream)) = self.found(&request.uri) else { return Response::new(Status::NOT_FOUND) };
+        let streams = &self.settings.presentations[number].streams;
+        let stream = match (stream, streams.len()) {
+            (Some(stream), _) => stream,
+            (None, 1) => 0,
+            // Section 10.4: each stream is set up by itself.
+            (None, _) => return Response::new(Status::AGGREGATE_NOT_ALLOWED),
+        };
+        if matches!(self.state, State::Ready(other) if other != number) {
+            return Response::new(Status::METHOD_NOT_VALID);
+        }
+        let ssrc = streams[stream].ssrc;
+        let count = streams.len();
         let offered = request.headers.all("Transport").flat_map(Transport::parse_all);
-        let Some((delivery, transport)) = offered.into_iter().find_map(|transport| self.accept(&transport)) else {
+        let mut agreed = offered.into_iter().filter_map(|transport| self.accept(&transport, ssrc));
+        let Some((delivery, transport)) = agreed.find(|(delivery, _)| !self.is_taken(*delivery, stream)) else {
             return Response::new(Status::UNSUPPORTED_TRANSPORT);
         };
-        self.state = State::Ready(delivery);
+        drop(agreed);
+        self.state = State::Ready(number);
+        self.deliveries.resize(count, None);
+        self.deliveries[stream] = Some(delivery);
         let session = format!("{};timeout={}", self.session, self.settings.timeout.as_secs());
         Response::new(Status::OK).with("Transport", transport.to_string()).with("Session", session)
     }
 
+    /// Whether another stream has one of these channels already.
+    fn is_taken(&self, delivery: Delivery, stream: usize) -> bool {
+        let others = self.deliveries.iter().enumerate().filter(|(other, _)| *other != stream);
+        others.filter_map(|(_, taken)| *taken).any(|taken| match (taken, delivery) {
+            (Delivery::Interleaved(a, b), Delivery::Interleaved(c, d)) => a == c || a == d || b == c || b == d,
+            (Delivery::Udp(a, b), Delivery::Udp(c, d)) => a == c || a == d || b == c || b == d,
+            _ => false,
+        })
+    }
+
     /// The transport as it is agreed upon, where it can be.
-    fn accept(&self, offered: &Transport) -> Option<(Delivery, Transport)> {
-        let ssrc = Some(self.settings.ssrc);
+    fn accept(&self, offered: &Transport, ssrc: u32) -> Option<(Delivery, Transport)> {
+        let ssrc = Some(ssrc);
         match offered.carriage {
             Carriage::Interleaved { channels } => {
                 let (rtp, rtcp) = channels.unwrap_or((0, Some(1)));
@@ -312,21 +380,28 @@ impl Server {
     }
 
     fn play(&mut self, request: &Request) -> Response {
-        let delivery = match self.state {
+        let number = match self.state {
             State::Init => return Response::new(Status::METHOD_NOT_VALID),
-            State::Ready(delivery) => delivery,
+            State::Ready(number) => number,
             State::Playing(_) => return Response::new(Status::OK).with("Session", self.session.clone()),
         };
-        self.state = State::Playing(delivery);
-        self.events.push_back(ServerEvent::Play(delivery));
+        self.state = State::Playing(number);
+        self.events.push_back(ServerEvent::Play(number, self.deliveries.clone()));
         let base = request.uri.trim_end_matches('/');
-        let url = base.strip_suffix(&format!("/{CONTROL}")).unwrap_or(base);
-        let (sequence, timestamp) = self.settings.first;
+        let url = match self.found(base) {
+            Some((_, Some(_))) => base.rsplit_once('/').map_or(base, |(whole, _)| whole),
+            _ => base,
+        };
+        let streams = self.settings.presentations[number].streams.iter().zip(0..);
+        let wanted = streams.zip(&self.deliveries).filter(|(_, delivery)| delivery.is_some());
+        let begins = wanted.map(|((start, stream), _)| {
+            format!("url={url}/{CONTROL}{stream};seq={};rtptime={}", start.sequence, start.timestamp)
+        });
         // It begins at the beginning, whatever is asked for: that is said (section 10.5).
         Response::new(Status::OK)
             .with("Session", self.session.clone())
             .with("Range", "npt=0.000-")
-            .with("RTP-Info", format!("url={url}/{CONTROL};seq={sequence};rtptime={timestamp}"))
+            .with("RTP-Info", begins.collect::<Vec<_>>().join(","))
     }
 
     fn tear_down(&mut self) -> Response {
@@ -343,31 +418,30 @@ impl Server {
     }
 }
 
-/// The path of an absolute URL of RTSP, without a query; `None` for other texts.
-fn path_of(uri: &str) -> Option<&str> {
+/// The path of an absolute URL of RTSP, without a query and without escapes; `None` for other texts.
+fn path_of(uri: &str) -> Option<String> {
     let (scheme, rest) = uri.split_once("://")?;
     if !scheme.eq_ignore_ascii_case("rtsp") {
         return None;
     }
     let path = rest.find('/').map_or("/", |at| &rest[at..]);
-    path.split('?').next()
+    String::from_utf8(unescaped(path.split('?').next()?)?).ok()
 }
 
-/// The description with the names by which its stream and the whole are asked for (appendix C.1.1), and without ports of its
+/// The description with the names by which its streams and the whole are asked for (appendix C.1.1), and without ports of its
 /// own, which SETUP agrees upon.
 fn with_control(description: &str) -> String {
-    let (mut text, mut in_media) = (String::new(), false);
+    let (mut text, mut media) = (String::new(), 0);
+    let name = |media: usize| if media == 0 { String::new() } else { format!("a=control:{CONTROL}{}\r\n", media - 1) };
     for line in description.lines() {
         match line.strip_prefix("m=").map(|media| media.splitn(3, ' ').collect::<Vec<_>>()) {
             Some(parts) if parts.len() == 3 => {
-                if !in_media {
-                    text += "a=control:*\r\na=range:npt=0-\r\n";
-                }
-                in_media = true;
-                text += &format!("m={} 0 {}\r\n", parts[0], parts[2]);
+                let before = if media == 0 { "a=control:*\r\na=range:npt=0-\r\n".to_owned() } else { name(media) };
+                media += 1;
+                text += &format!("{before}m={} 0 {}\r\n", parts[0], parts[2]);
             }
             _ => text += &format!("{line}\r\n"),
         }
     }
-    text + &format!("a=control:{CONTROL}\r\n")
+    text + &name(media)
 }

@@ -14,10 +14,12 @@ fn account() -> Account {
 
 fn server(account: Option<Account>) -> Server {
     let settings = ServerSettings {
-        path: "/movie".to_owned(),
-        description: DESCRIPTION.to_owned(),
-        ssrc: 0xC0FFEE,
-        first: (7, 90_000),
+        presentations: [Presentation {
+            path: "/movie".to_owned(),
+            description: DESCRIPTION.to_owned(),
+            streams: vec![StreamStart { ssrc: 0xC0FFEE, sequence: 7, timestamp: 90_000 }],
+        }]
+        .into(),
         ports: Some((6_000, 6_001)),
         account: account.map(|account| ("camera".to_owned(), account)),
         timeout: SESSION_TIMEOUT,
@@ -88,7 +90,7 @@ fn a_client_plays_a_stream_step_by_step_and_ends_it() {
             assert_eq!(methods, [&["OPTIONS", "DESCRIBE"], twice, &["SETUP", "PLAY"]].concat());
             let last: Vec<&str> = asked.iter().rev().take(2).map(|request| request.uri.as_str()).collect();
             assert_eq!(last, ["rtsp://127.0.0.1:8554/movie/", "rtsp://127.0.0.1:8554/movie/track0"]);
-            assert_eq!(server.poll_event(), Some(ServerEvent::Play(delivery)));
+            assert_eq!(server.poll_event(), Some(ServerEvent::Play(0, vec![Some(delivery)])));
             let learnt = events(&mut client);
             let [ClientEvent::Described(text), ClientEvent::Playing(transport)] = &learnt[..] else {
                 panic!("{learnt:?}")
@@ -121,7 +123,7 @@ fn signs_of_life_keep_a_session_and_silence_ends_it() {
     let mut frame = Vec::new();
     put_interleaved(1, b"a report", &mut frame);
     server.handle_bytes(now + Duration::from_secs(50), &frame).unwrap();
-    assert_eq!(server.poll_event(), Some(ServerEvent::Rtcp(bytes::Bytes::from_static(b"a report"))));
+    assert_eq!(server.poll_event(), Some(ServerEvent::Rtcp(0, bytes::Bytes::from_static(b"a report"))));
     server.handle_timeout(now + Duration::from_secs(109));
     assert!(!server.is_over(), "reports are signs of life");
     server.handle_timeout(now + Duration::from_secs(110));
@@ -169,7 +171,9 @@ fn requests_that_cannot_be_answered_have_a_status_that_says_why() {
     assert_eq!(status("DESCRIBE http://h/movie RTSP/1.0\r\nCSeq: 1"), 404);
     assert_eq!(status("DESCRIBE rtsp://h/movie RTSP/1.0\r\nCSeq: 1\r\nAccept: application/rtsl"), 406);
     assert_eq!(status("DESCRIBE rtsp://h/movie RTSP/1.0\r\nCSeq: 1\r\nRequire: com.example"), 551);
-    assert_eq!(status("RECORD rtsp://h/movie RTSP/1.0\r\nCSeq: 1"), 501);
+    assert_eq!(status("RECORD rtsp://h/movie RTSP/1.0\r\nCSeq: 1"), 405);
+    assert_eq!(status("PAUSE rtsp://h/movie RTSP/1.0\r\nCSeq: 1"), 405);
+    assert_eq!(status("DANCE rtsp://h/movie RTSP/1.0\r\nCSeq: 1"), 501);
     assert_eq!(status("PLAY rtsp://h/movie RTSP/1.0\r\nCSeq: 1"), 454, "before SETUP");
     assert_eq!(status("SETUP rtsp://h/movie RTSP/1.0\r\nCSeq: 1\r\nTransport: RTP/AVP;multicast"), 461);
     assert_eq!(status("SETUP rtsp://h/movie RTSP/1.0\r\nCSeq: 1\r\nTransport: RTP/AVP/TCP;interleaved=3-3"), 461);
@@ -203,4 +207,65 @@ fn who_guesses_is_put_off_and_what_is_no_rtsp_ends_a_connection() {
     let mut silent = server(None);
     silent.handle_timeout(Timestamp::from_secs(60));
     assert!(silent.is_over(), "a connection that says nothing");
+}
+
+/// A server of two movies, of which the second has a name with an escape, and sound.
+fn two_movies() -> Server {
+    let sound = format!("{DESCRIPTION}m=audio 5006 RTP/AVP 97\r\na=rtpmap:97 mpeg4-generic/48000/2\r\n");
+    let movie = |path: &str, description: &str, ssrcs: &[u32]| {
+        let streams = ssrcs.iter().map(|&ssrc| StreamStart { ssrc, sequence: 7, timestamp: ssrc * 100 }).collect();
+        Presentation { path: path.to_owned(), description: description.to_owned(), streams }
+    };
+    let settings = ServerSettings {
+        presentations: [movie("/movie", DESCRIPTION, &[1]), movie("/old film", &sound, &[2, 3])].into(),
+        ports: None,
+        account: None,
+        timeout: SESSION_TIMEOUT,
+    };
+    Server::new(settings, Timestamp::ZERO, Seed(1).stream("server", &[]))
+}
+
+#[test]
+fn each_stream_of_a_movie_is_set_up_by_itself_and_all_are_played_together() {
+    let mut server = two_movies();
+    let mut ask = |method: &str, path: &str, more: &str| {
+        answer(&mut server, &format!("{method} rtsp://h/{path} RTSP/1.0\r\nCSeq: 1\r\n{more}\r\n"))
+    };
+    let described = String::from_utf8(ask("DESCRIBE", "old%20film", "").body).unwrap();
+    let media: Vec<&str> =
+        described.lines().filter(|line| line.starts_with("m=") || line.contains("control")).collect();
+    let expected =
+        ["a=control:*", "m=video 0 RTP/AVP 96", "a=control:track0", "m=audio 0 RTP/AVP 97", "a=control:track1"];
+    assert_eq!(media, expected);
+    assert_eq!(ask("SETUP", "old%20film", "Transport: RTP/AVP/TCP;interleaved=0-1\r\n").status.0, 459);
+    assert_eq!(ask("SETUP", "old%20film/track2", "Transport: RTP/AVP/TCP;interleaved=0-1\r\n").status.0, 404);
+    let first = ask("SETUP", "old%20film/track0", "Transport: RTP/AVP/TCP;interleaved=0-1\r\n");
+    let session = first.headers.get("Session").unwrap().split(';').next().unwrap();
+    let session = format!("Session: {session}\r\n");
+    let taken = ask("SETUP", "old%20film/track1", &format!("Transport: RTP/AVP/TCP;interleaved=1-2\r\n{session}"));
+    assert_eq!(taken.status.0, 461, "channel 1 is of the other stream");
+    let other = ask("SETUP", "movie/track0", &format!("Transport: RTP/AVP/TCP;interleaved=4-5\r\n{session}"));
+    assert_eq!(other.status.0, 455, "a session is of one movie");
+    let second = ask("SETUP", "old%20film/track1", &format!("Transport: RTP/AVP/TCP;interleaved=2-3\r\n{session}"));
+    assert_eq!(second.headers.get("Transport"), Some("RTP/AVP/TCP;unicast;interleaved=2-3;ssrc=00000003"));
+    let played = ask("PLAY", "old%20film/", &session);
+    let begins = "url=rtsp://h/old%20film/track0;seq=7;rtptime=200,url=rtsp://h/old%20film/track1;seq=7;rtptime=300";
+    assert_eq!(played.headers.get("RTP-Info"), Some(begins));
+    let deliveries = vec![Some(Delivery::Interleaved(0, 1)), Some(Delivery::Interleaved(2, 3))];
+    assert_eq!(server.poll_event(), Some(ServerEvent::Play(1, deliveries)));
+    let mut frame = Vec::new();
+    put_interleaved(3, b"a report", &mut frame);
+    server.handle_bytes(Timestamp::ZERO, &frame).unwrap();
+    assert_eq!(server.poll_event(), Some(ServerEvent::Rtcp(1, bytes::Bytes::from_static(b"a report"))));
+}
+
+#[test]
+fn sound_may_be_left_out() {
+    let mut server = two_movies();
+    let set_up = "SETUP rtsp://h/old%20film/track0 RTSP/1.0\r\nCSeq: 1\r\nTransport: RTP/AVP/TCP\r\n\r\n";
+    let session = answer(&mut server, set_up).headers.get("Session").unwrap().split(';').next().unwrap().to_owned();
+    let play = format!("PLAY rtsp://h/old%20film RTSP/1.0\r\nCSeq: 2\r\nSession: {session}\r\n\r\n");
+    let played = answer(&mut server, &play);
+    assert_eq!(played.headers.get("RTP-Info"), Some("url=rtsp://h/old%20film/track0;seq=7;rtptime=200"));
+    assert_eq!(server.poll_event(), Some(ServerEvent::Play(1, vec![Some(Delivery::Interleaved(0, 1)), None])));
 }

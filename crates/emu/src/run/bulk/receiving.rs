@@ -42,7 +42,8 @@ impl BulkReceiving {
     /// # Errors
     /// When the port is taken.
     pub fn open(plan: &BulkPlan) -> Result<Self, Failure> {
-        let listener = TcpListener::bind_for(receiver_address(plan.port), &TcpOptions::default(), plan.connections.into());
+        let listener =
+            TcpListener::bind_for(receiver_address(plan.port), &TcpOptions::default(), plan.connections.into());
         Ok(Self {
             listener: listener.map_err(|error| cannot_listen(&plan.name, "receiver", error))?,
             awaited: plan.connections,

@@ -1,4 +1,4 @@
-use framewire_units::Duration;
+use std::time::Duration;
 
 /// Width of a class.
 const CLASS: Duration = Duration::from_micros(10);

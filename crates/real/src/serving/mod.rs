@@ -1,0 +1,184 @@
+//! A server: one thread that waits for all of its clients together.
+
+mod connection;
+mod connections;
+mod descriptors;
+mod journal;
+mod titles;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use framewire_endpoint::RunClock;
+use framewire_scenario::Scenario;
+use framewire_session::served::{Catalogue, Manner};
+use framewire_sockets::{TcpListener, TcpOptions};
+use framewire_units::{Duration, Timestamp};
+use framewire_world::{utc, write_description};
+use serde_json::json;
+
+use self::connections::Connections;
+use self::journal::Journal;
+pub use self::titles::Exhibit;
+use crate::error::RealError;
+use crate::events::{Event, Listener};
+use crate::{BETWEEN_REPORTS, TICK, directory};
+
+/// The most connections that a server can be told to have at a time.
+pub const MOST_CLIENTS: u16 = 20_000;
+
+/// Connections that wait in the kernel to be accepted (`net.core.somaxconn` may allow fewer).
+const BACKLOG: u16 = 1_024;
+
+/// What a server speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    /// HTTP/1.1.
+    Http,
+}
+
+/// What a server is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServeOptions {
+    /// What it speaks.
+    pub scheme: Scheme,
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// How it treats its clients.
+    pub manner: Manner,
+    /// Connections at a time.
+    pub clients: u16,
+    /// How long a client may take nothing of what it asked for before it is given up.
+    pub patience: Duration,
+    /// The directory of the server's record, which exists.
+    pub directory: PathBuf,
+}
+
+/// What came of serving.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Served {
+    /// Connections that were accepted.
+    pub connections: u64,
+    /// Those that were refused, or closed for others before they had asked for anything.
+    pub refused: u64,
+    /// Answers with a body: all, and those that did not come to their end.
+    pub answers: (u64, u64),
+    /// Bytes that were written.
+    pub bytes: u64,
+    /// By how much frames were offered late: how many were looked at, and p50, p99 and the most in seconds.
+    pub lateness: (u64, [Option<f64>; 3]),
+}
+
+impl Scheme {
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Http].into_iter().find(|scheme| scheme.name() == name)
+    }
+
+    /// Its name in a URL.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+        }
+    }
+}
+
+/// Serves movies by the flows of a scenario until it is stopped, and fills the directory with what clients were sent.
+///
+/// # Errors
+/// When the port is taken, there is nothing to serve, or a file cannot be written.
+pub fn serve(
+    scenario: &Scenario,
+    exhibits: &[Exhibit],
+    options: &ServeOptions,
+    is_stopped: &dyn Fn() -> bool,
+    listener: &mut Listener<'_>,
+) -> Result<Served, RealError> {
+    let titles = titles::titles(scenario, exhibits, &mut |event| listener(&event))?;
+    let catalogue = Catalogue::new(&titles);
+    let clients = descriptors::allow(options.clients)?;
+    let socket = TcpListener::bind_for(options.address, &tcp_options(&titles), BACKLOG)?;
+    let address = socket.local_address()?;
+    let clock = RunClock::start();
+    let mut journal = Journal::create(&options.directory)?;
+    listener(&Event::Serving(address, catalogue.paths().map(str::to_owned).collect()));
+    let mut connections = Connections::new(socket, catalogue.clone(), options, clients)?;
+    let mut reported = Timestamp::ZERO;
+    while !is_stopped() {
+        connections.turn(|| clock.now(), TICK)?;
+        while let Some((number, peer, record)) = connections.poll_record() {
+            listener(&Event::Client(journal.write(number, peer, &record)?));
+        }
+        let now = clock.now();
+        if now.saturating_since(reported) >= BETWEEN_REPORTS {
+            reported = now;
+            journal.flush()?;
+            let (open, bytes) = (connections.open(), connections.written());
+            listener(&Event::Clients { at: now, open, bytes });
+        }
+    }
+    connections.stop(clock.now());
+    while let Some((number, peer, record)) = connections.poll_record() {
+        journal.write(number, peer, &record)?;
+    }
+    journal.flush()?;
+    let served = connections.served(journal.answers());
+    let document = describe(scenario, exhibits, options, &catalogue, address, clock, &served);
+    write_description(&options.directory, &document)?;
+    framewire_world::write_scenario(&options.directory, scenario)?;
+    Ok(served)
+}
+
+/// Connections inherit what the listener has.
+fn tcp_options(titles: &[framewire_session::served::Title]) -> TcpOptions {
+    let setup = titles.iter().find_map(|title| title.mp4.as_ref().or(title.ts.as_ref()));
+    let options = setup.map(|setup| crate::socket::tcp_options(setup.connection.clone())).unwrap_or_default();
+    // Of many clients, what is under way to each is bounded by TCP alone; the network says what segments it takes.
+    TcpOptions { no_delay: true, maximum_segment: None, ..options }
+}
+
+fn describe(
+    scenario: &Scenario,
+    exhibits: &[Exhibit],
+    options: &ServeOptions,
+    catalogue: &Catalogue,
+    address: SocketAddr,
+    clock: RunClock,
+    served: &Served,
+) -> serde_json::Value {
+    let manner = options.manner;
+    let (frames, [p50, p99, most]) = served.lateness;
+    json!({
+        "format": framewire_recording::tables::FORMAT_VERSION,
+        "program": "framewire",
+        "version": env!("CARGO_PKG_VERSION"),
+        "world": "real",
+        "side": "server",
+        "name": scenario.name,
+        "status": "complete",
+        "origin_utc": utc(clock.to_unix(Timestamp::ZERO)),
+        "kernel": directory::kernel(),
+        "scheme": options.scheme.name(),
+        "address": address.to_string(),
+        "duration_s": clock.now().as_secs_f64(),
+        "files": exhibits.iter().map(|exhibit| exhibit.path.display().to_string()).collect::<Vec<_>>(),
+        "paths": catalogue.paths().collect::<Vec<_>>(),
+        "pacing": manner.pacing.to_string(),
+        "ahead_s": manner.ahead.as_secs_f64(),
+        "loop": manner.is_endless,
+        "limits": {
+            "clients": options.clients,
+            "first_request_s": manner.first_request.as_secs_f64(),
+            "next_request_s": manner.next_request.as_secs_f64(),
+            "patience_s": options.patience.as_secs_f64(),
+            "header_bytes": framewire_wire::http::MOST_HEADER_BYTES,
+            "header_fields": framewire_wire::http::MOST_FIELDS,
+        },
+        "connections": served.connections,
+        "refused": served.refused,
+        "answers": served.answers.0,
+        "cut_short": served.answers.1,
+        "bytes": served.bytes,
+        "lateness_s": { "frames": frames, "p50": p50, "p99": p99, "max": most },
+    })
+}

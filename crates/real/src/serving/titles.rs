@@ -1,0 +1,73 @@
+//! What is served, made ready before the first client comes.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use framewire_scenario::{Flow, Scenario};
+use framewire_session::served::Title;
+use framewire_session::{FlowSetup, StreamSetup};
+use framewire_world::Content;
+
+use crate::error::RealError;
+use crate::events::Event;
+
+/// A movie that is served.
+#[derive(Clone, Debug)]
+pub struct Exhibit {
+    /// Its name: that of its file, without folders.
+    pub name: String,
+    /// The file as it is.
+    pub path: PathBuf,
+    /// The media type of the file; `None`: the file itself is not served.
+    pub media_type: Option<String>,
+    /// What is said of it to a person.
+    pub about: String,
+    /// The movie.
+    pub content: Content,
+}
+
+/// The movies in the forms of a scenario's flows; what cannot be had is told.
+///
+/// # Errors
+/// When a file cannot be opened, or there is nothing to be served.
+pub(super) fn titles(
+    scenario: &Scenario,
+    exhibits: &[Exhibit],
+    tell: &mut dyn FnMut(Event),
+) -> Result<Vec<Title>, RealError> {
+    if exhibits.is_empty() {
+        return Err(RealError::Input("there is no movie to serve".to_owned()));
+    }
+    exhibits.iter().map(|exhibit| title(scenario, exhibit, tell)).collect()
+}
+
+fn title(scenario: &Scenario, exhibit: &Exhibit, tell: &mut dyn FnMut(Event)) -> Result<Title, RealError> {
+    let opened = exhibit.media_type.as_ref().map(|media_type| {
+        let refused = |error: std::io::Error| RealError::Input(format!("{}: {error}", exhibit.path.display()));
+        let file = File::open(&exhibit.path).map_err(refused)?;
+        let length = file.metadata().map_err(refused)?.len();
+        Ok::<_, RealError>((Arc::new(file) as Arc<_>, length, media_type.clone()))
+    });
+    let (name, about) = (exhibit.name.clone(), exhibit.about.clone());
+    let mut title = Title { name, about, file: opened.transpose()?, mp4: None, ts: None };
+    for flow in &scenario.flows {
+        match setup(flow, exhibit) {
+            Ok(setup) if setup.is_file() => title.mp4 = Some(setup),
+            Ok(setup) => title.ts = Some(setup),
+            Err(reason) => {
+                let (name, transport) = (exhibit.name.clone(), flow.transport().to_string());
+                tell(Event::LeftOut { name, transport, reason });
+            }
+        }
+    }
+    Ok(title)
+}
+
+fn setup(flow: &Flow, exhibit: &Exhibit) -> Result<StreamSetup, String> {
+    let plan = exhibit.content.sending_plan().ok_or("there is no movie in it")?;
+    match FlowSetup::of_movie(flow, plan, 0).map_err(|error| error.to_string())? {
+        FlowSetup::Stream(setup) => Ok(setup),
+        other => Err(format!("{} is not served to clients", other.transport())),
+    }
+}

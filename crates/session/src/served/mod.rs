@@ -1,0 +1,36 @@
+//! A sender with many receivers, which ask for what it has: one half of a session for each of them.
+//!
+//! What it has is a [`Catalogue`], which all share. [`HttpClient`] is a connection of HTTP/1.1. It is a
+//! [`Half`](crate::half::Half) with one channel, a stream that the receiver opens: a world accepts, reads, drives, and closes
+//! when it is finished. What every receiver got is a [`Record`]. Nothing here keeps a ledger of frames, so that memory
+//! does not grow with the time for which they are sent.
+
+mod body;
+mod catalogue;
+mod http;
+mod page;
+mod record;
+#[cfg(test)]
+mod tests;
+
+use framewire_scenario::Pacing;
+use framewire_units::Duration;
+
+pub use catalogue::{Catalogue, Title};
+pub use http::HttpClient;
+pub use record::{Client, Ending, Record};
+
+/// How a sender treats its receivers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Manner {
+    /// Movies go by their frame clocks, or as fast as they are taken.
+    pub pacing: Pacing,
+    /// How much of a movie is due when it begins.
+    pub ahead: Duration,
+    /// Streams that have no length begin anew where they have ended.
+    pub is_endless: bool,
+    /// How long the first request is waited for.
+    pub first_request: Duration,
+    /// How long each other one is waited for.
+    pub next_request: Duration,
+}

@@ -1,0 +1,231 @@
+"""A server of movies, from Python: ``framewire send --serve``."""
+
+from __future__ import annotations
+
+import mimetypes
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from framewire import _native, content, scenario
+from framewire.endpoint.address import Address
+from framewire.errors import InputError
+from framewire.real.ends import PATIENCE_S, End, Listener, _as_json, _carried_out
+from framewire.run import check_out, partial_directory, seal
+from framewire.scenario import Overrides, Scenario
+
+__all__ = ["AHEAD_S", "CLIENTS", "FIRST_REQUEST_S", "IDLE_S", "MOST_CLIENTS", "MOST_FILES", "Place", "serve"]
+
+MOST_CLIENTS = _native.MOST_CLIENTS
+"""The most connections that a server can be told to have at a time."""
+
+CLIENTS = 1_000
+"""Connections at a time, unless stated."""
+
+FIRST_REQUEST_S = 10.0
+"""How long a connection may say nothing before it is closed."""
+
+IDLE_S = 60.0
+"""How long it may say nothing between two requests."""
+
+AHEAD_S = 2.0
+"""How much of a movie is due when it is asked for: what a player has ahead of what it shows."""
+
+MOST_FILES = 1_000
+"""Of a folder, the most files that are served."""
+
+FORMS = {"http": ("http", "http+ts")}
+"""Of each scheme the transports by which a movie is served."""
+
+_PORTS = {"http": 8080}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a server is: its scheme and its address."""
+
+    scheme: str
+    address: Address
+
+    @classmethod
+    def parse(cls, text: str) -> Place:
+        """Reads ``SCHEME://ADDRESS:PORT/``; without a port that is 8080.
+
+        >>> Place.parse("http://127.0.0.1").address.data_text()
+        '127.0.0.1:8080'
+
+        Raises:
+            InputError: when it is none, or names a path.
+        """
+        try:
+            parts = urlsplit(text)
+            port = parts.port
+        except ValueError as error:
+            raise InputError(f"--serve {text!r}: {error}") from None
+        if parts.scheme not in FORMS or not parts.hostname or parts.path not in {"", "/"} or parts.username:
+            allowed = " or ".join(f"{scheme}://127.0.0.1:{_PORTS[scheme]}/" for scheme in FORMS)
+            raise InputError(f"--serve {text!r}: where to listen is needed, as {allowed}")
+        host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+        number = _PORTS[parts.scheme] if port is None else port
+        return cls(parts.scheme, Address.parse(f"{host}:{number}", control=0))
+
+
+def serve(
+    source: str | os.PathLike[str],
+    at: str,
+    *,
+    transport: str | None = None,
+    is_paced: bool = True,
+    ahead_s: float = AHEAD_S,
+    is_endless: bool = False,
+    set: Overrides | None = None,
+    out: str | os.PathLike[str] | None = None,
+    clients: int = CLIENTS,
+    first_request_s: float = FIRST_REQUEST_S,
+    idle_s: float = IDLE_S,
+    patience_s: float = PATIENCE_S,
+    listener: Listener | None = None,
+) -> End:
+    """Serves a movie, or every movie of a folder, to whoever asks, until it is interrupted.
+
+    Args:
+        source: a file with video in it, or a folder: of that, every such file in it, but none in folders below it.
+        at: where to listen: ``http://127.0.0.1:8080/``.
+        transport: how streams without a length are sent: ``http+ts``, or one with a queue before it, as
+            ``http+ts+dependency``.
+        is_paced: movies go by their frame clocks; else as fast as a client takes them.
+        ahead_s: how much of a movie is due when it is asked for.
+        is_endless: streams without a length begin anew where they have ended.
+        set: values over the scenario that this makes, as ``--set`` gives them (docs/scenario.md).
+        out: the directory to make; ``runs/serve-<scheme>-<date>-<time>`` unless given.
+        clients: connections at a time, `MOST_CLIENTS` at most.
+        first_request_s: how long a connection may say nothing before it is closed.
+        idle_s: how long it may say nothing between two requests.
+        patience_s: how long a client may take nothing of what it asked for.
+        listener: called with what happens.
+
+    Raises:
+        InputError: when the file or an argument is refused, or there is no movie in the folder.
+        RunError: when the port is taken, or a file cannot be written.
+    """
+    place = Place.parse(at)
+    check_out(out)
+    if not 1 <= clients <= MOST_CLIENTS:
+        raise InputError(f"clients = {clients}: 1 to {MOST_CLIENTS} are allowed")
+    resolved = place.address.resolved()
+    say = listener or (lambda _event: None)
+    forms = [*FORMS[place.scheme][:-1], _stream(place.scheme, transport)]
+    movies, settled = _movies(Path(source), f"serve-{place.scheme}", forms, set, say)
+    with partial_directory(settled.name, out) as (partial, directory):
+        result = _carried_out(
+            lambda: _native.serve_movies(
+                settled.parsed,
+                movies,
+                partial,
+                _as_json(say),
+                scheme=place.scheme,
+                at=resolved.data_text(),
+                is_paced=is_paced,
+                ahead_s=ahead_s,
+                is_endless=is_endless,
+                clients=clients,
+                first_request_s=first_request_s,
+                idle_s=idle_s,
+                patience_s=patience_s,
+            )
+        )
+        seal(partial)
+        partial.rename(directory)
+    return End(directory, result)
+
+
+def _stream(scheme: str, transport: str | None) -> str:
+    usual = FORMS[scheme][-1]
+    if transport is not None and transport != usual and not transport.startswith(f"{usual}+"):
+        raise InputError(f"--transport {transport}: {usual} is served, or {usual}+ifd and its like with a queue")
+    return transport or usual
+
+
+Shown = tuple[str, Path, str | None, str, _native.LoadedMovie]
+
+
+def _movies(
+    source: Path, name: str, forms: Sequence[str], overrides: Overrides | None, say: Listener
+) -> tuple[list[Shown], Scenario]:
+    """The movies, ready to be sent, and the scenario of the first one."""
+    is_folder = source.is_dir()
+    shown: list[Shown] = []
+    settled = None
+    for path in _files(source) if is_folder else [source]:
+        say({"event": "step", "text": f"preparing {path.name}"})
+        try:
+            loaded, own, about = _movie(path, name, forms, overrides)
+        except InputError as error:
+            if not is_folder:
+                raise
+            say({"event": "left out", "name": path.name, "transport": "", "reason": str(error)})
+            continue
+        media_type = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+        shown.append((path.name, path.resolve(), media_type, about, loaded))
+        settled = settled or own
+    if settled is None:
+        raise InputError(f"{source}: there is no file in it with video that can be served")
+    return shown, settled
+
+
+def _files(folder: Path) -> list[Path]:
+    """The files of a folder in the order of their names; neither hidden ones, nor links to somewhere else."""
+    try:
+        inside = folder.resolve(strict=True)
+        found = sorted(path for path in folder.iterdir() if not path.name.startswith(".") and path.is_file())
+        found = [path for path in found if path.resolve().parent == inside]
+    except OSError as error:
+        raise InputError(f"{folder}: {error.strerror or error}") from None
+    if len(found) > MOST_FILES:
+        raise InputError(f"{folder}: {len(found)} files; {MOST_FILES} are served at most")
+    return found
+
+
+def _movie(
+    path: Path, name: str, forms: Sequence[str], overrides: Overrides | None
+) -> tuple[_native.LoadedMovie, Scenario, str]:
+    from framewire import files
+    from framewire.movie import sound
+
+    try:
+        files.check_regular(path)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+    try:
+        sound.check(path)
+        has_sound = True
+    except InputError:
+        has_sound = False
+    movie = {"source": str(path.resolve()), "sound": has_sound}
+    flows = [{"name": form, "transport": form} for form in forms]
+    resolved = scenario.load({"name": name, "movie": movie, "flow": flows}, set=overrides)
+    sent = content.prepare(resolved)
+    if sent.movie is None:
+        raise InputError(f"{path}: there is no movie in it")
+    track = None if sent.sound is None else (sent.sound.path.resolve(), sent.sound.start_ns)
+    try:
+        loaded = _native.load_movie(sent.movie.resolve(), None, track)
+    except _native.MovieError as error:
+        raise InputError(str(error)) from None
+    settled = resolved.lasting(sent.duration_s)
+    return loaded, settled, _about(sent.duration_s, sent.facts, has_sound)
+
+
+def _about(duration_s: float | None, facts: dict[str, Any], has_sound: bool) -> str:
+    """What a person wants to know of a movie.
+
+    >>> _about(75.04, {"codec": "h264"}, True)
+    '1 min 15 s, h264 with sound'
+    """
+    seconds = round(duration_s or 0.0)
+    time = f"{seconds // 60} min {seconds % 60} s" if seconds >= 60 else f"{seconds} s"
+    codec = str(facts.get("codec", "video"))
+    return f"{time}, {codec}{' with sound' if has_sound else ''}"

@@ -1,0 +1,213 @@
+"""A server of movies over loopback, and the programs that fetch from it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from framewire.errors import InputError
+from framewire.real.serving import Place, serve
+
+pytestmark = pytest.mark.real_time
+
+SECONDS = 2
+FRAMES = 25 * SECONDS
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A film of H.264 with sound, one of MPEG-2 without, and what is no film."""
+    if shutil.which("ffmpeg") is None or shutil.which("curl") is None:
+        pytest.skip("needs ffmpeg and curl")
+    folder = tmp_path_factory.mktemp("films")
+    picture = ["-f", "lavfi", "-i", f"testsrc2=s=320x240:r=25:d={SECONDS}"]
+    tone = ["-f", "lavfi", "-i", f"sine=f=440:d={SECONDS}", "-c:a", "aac"]
+    h264 = ["-c:v", "libx264", "-preset", "veryfast", "-g", "25", "-bf", "2", "-b:v", "500k", "-threads", "1"]
+    for made in (["-c:v", "mpeg2video", "-b:v", "1M", "old film.mpg"], [*tone, *h264, "film.mkv"]):
+        subprocess.run(["ffmpeg", "-v", "error", *picture, *made], check=True, cwd=folder)
+    (folder / "notes.txt").write_text("no film")
+    (folder / ".hidden.mkv").symlink_to("film.mkv")
+    (folder / "elsewhere").symlink_to(__file__)
+    return folder
+
+
+@dataclass
+class Server:
+    """A server in a process of its own."""
+
+    process: subprocess.Popen[str]
+    port: int
+    paths: list[str]
+    out: Path
+
+    def url(self, path: str) -> str:
+        return f"http://127.0.0.1:{self.port}{path}"
+
+    def get(self, path: str, *options: str) -> bytes:
+        """What curl fetches."""
+        command = ["curl", "-sS", "--max-time", "30", *options, self.url(path)]
+        return subprocess.run(command, check=True, capture_output=True).stdout
+
+    def status(self, path: str, *options: str) -> int:
+        return int(self.get(path, "-o", "/dev/null", "-w", "%{http_code}", "--path-as-is", *options))
+
+    def end(self) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        """What it recorded, once it is stopped: of itself, and of its clients."""
+        self.process.send_signal(signal.SIGTERM)
+        out, err = self.process.communicate(timeout=20)
+        assert self.process.returncode == 0, out + err
+        lines = (self.out / "clients.ndjson").read_text().splitlines()
+        return json.loads((self.out / "run.json").read_text()), [json.loads(line) for line in lines]
+
+
+@contextmanager
+def serving(source: Path, out: Path, *options: str) -> Iterator[Server]:
+    """Serves until the end of the context."""
+    command = [sys.executable, "-m", "framewire", "send", str(source), "--serve", "http://127.0.0.1:0/"]
+    with subprocess.Popen(
+        [*command, "--out", str(out), *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stderr is not None
+            said, port = "", 0
+            paths: list[str] = []
+            while not paths or paths[-1] != "/":
+                line = process.stderr.readline()
+                assert line, said
+                said += line
+                if line.startswith("serving at"):
+                    port = int(line.split("/ ;")[0].rsplit(":", 1)[1])
+                elif port:
+                    paths.append(line.strip())
+            yield Server(process, port, paths, out)
+        finally:
+            if process.poll() is None:
+                process.kill()
+
+
+def shown(path: Path | str, kind: str = "v") -> list[str]:
+    """The MD5 of every frame that FFmpeg decodes."""
+    command = ["ffmpeg", "-v", "error", "-i", str(path), "-map", f"0:{kind}", "-f", "framemd5", "-"]
+    told = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    return [line.rsplit(",", 1)[1].strip() for line in told.splitlines() if not line.startswith("#")]
+
+
+def test_every_film_of_a_folder_is_had_as_it_is_and_as_mp4_and_as_a_stream(folder: Path, tmp_path: Path) -> None:
+    with serving(folder, tmp_path / "served", "--pace", "client") as server:
+        assert server.paths == [
+            *("/film.mkv", "/mp4/film.mp4", "/ts/film.ts"),
+            *("/old film.mpg", "/mp4/old film.mp4", "/ts/old film.ts", "/"),
+        ]
+        for name in ("film.mkv", "old film.mpg"):
+            original, escaped = folder / name, name.replace(" ", "%20")
+            assert server.get(f"/{escaped}") == original.read_bytes()
+            stem = escaped.rsplit(".", 1)[0]
+            for path in (f"/mp4/{stem}.mp4", f"/ts/{stem}.ts"):
+                assert shown(server.url(path)) == shown(original), path
+        sound = shown(folder / "film.mkv", "a")
+        assert shown(server.url("/ts/film.ts"), "a") == sound
+        # The first packet is what an encoder puts before the first sample; a file says that it is not to be heard.
+        assert shown(server.url("/mp4/film.mp4"), "a")[1:] == sound[1:]
+        mp4 = server.get("/mp4/film.mp4")
+        assert mp4.index(b"moov") < mp4.index(b"mdat")
+        for first, last in ((0, 0), (1_000, 9_999), (20_000, len(mp4) - 1)):
+            assert server.get("/mp4/film.mp4", "-r", f"{first}-{last}") == mp4[first : last + 1]
+        both = server.get(
+            "/film.mkv", "-o", str(tmp_path / "one"), server.url("/old%20film.mpg"), "-w", "%{num_connects}"
+        )
+        assert both.endswith(b"0"), "the connection is kept"
+        head = server.get("/mp4/film.mp4", "-I").decode()
+        assert f"Content-Length: {len(mp4)}" in head
+        page = server.get("/").decode()
+        assert '<video controls preload="none" src="/mp4/old%20film.mp4">' in page
+        document, clients = server.end()
+    assert (document["side"], document["cut_short"], document["lateness_s"]["frames"]) == ("server", 0, 0)
+    assert document["answers"] == len(clients)
+    assert document["bytes"] > sum(client["bytes"] for client in clients)
+    assert {client["ended"] for client in clients} == {"complete"}
+
+
+def test_films_go_by_their_frame_clock_and_streams_may_have_no_end(folder: Path, tmp_path: Path) -> None:
+    with serving(folder / "film.mkv", tmp_path / "served", "--endless", "--ahead", "0.4") as server:
+        begun = time.monotonic()
+        assert len(server.get("/mp4/film.mp4")) > 0
+        took_s = time.monotonic() - begun
+        # The last frame is due 1.96 s after the first, less what is ahead.
+        assert 1.55 < took_s < 3.0, took_s
+        stream = cut(server, "/ts/film.ts", 4.0)
+        (tmp_path / "stream.ts").write_bytes(stream)
+        frames = shown(tmp_path / "stream.ts")
+        original = shown(folder / "film.mkv")
+        assert 2 * FRAMES - 15 < len(frames) < 3 * FRAMES
+        assert frames[: FRAMES + 20] == [*original, *original[:20]], "it begins anew where it has ended"
+        document, clients = server.end()
+    assert [client["ended"] for client in clients] == ["complete", "the client left"]
+    assert (clients[0]["frames"], clients[0]["given_up"]) == (FRAMES, 0)
+    assert document["lateness_s"]["frames"] > FRAMES
+    assert document["loop"] and document["pacing"] == "sender"
+
+
+def cut(server: Server, path: str, seconds: float) -> bytes:
+    """What curl has when it goes after a time."""
+    command = ["curl", "-sS", "--max-time", str(seconds), server.url(path)]
+    return subprocess.run(command, check=False, capture_output=True).stdout
+
+
+def test_nothing_outside_of_the_folder_is_had(folder: Path, tmp_path: Path) -> None:
+    with serving(folder, tmp_path / "served") as server:
+        outside = ["/../etc/passwd", "/..%2f..%2fetc%2fpasswd", "//etc/passwd", "/notes.txt", "/.hidden.mkv", "/mp4/"]
+        outside += ["/elsewhere", "/film.mkv/", "/film.mkv%00", "/mp4/../film.mkv", "/%2e%2e/films0/film.mkv"]
+        for path in outside:
+            assert server.status(path) == 404, path
+        assert server.status("/film.mkv", "-X", "PUT") == 405
+        assert server.status("/film.mkv", "-H", f"X: {'y' * 20_000}") == 431
+        document, clients = server.end()
+    assert clients == []
+    assert document["limits"]["header_bytes"] == 16_384
+
+
+def test_connections_that_say_nothing_shut_nobody_out(folder: Path, tmp_path: Path) -> None:
+    options = ["--clients", "20", "--first-request", "1"]
+    with serving(folder / "film.mkv", tmp_path / "served", *options) as server, ExitStack() as stack:
+        at = ("127.0.0.1", server.port)
+        silent = [stack.enter_context(socket.create_connection(at, 5)) for _ in range(200)]
+        slow = stack.enter_context(socket.create_connection(at, 5))
+        slow.sendall(b"GET / HTTP/1.1\r\nX: ")
+        assert server.status("/film.mkv") == 200
+        rss_kib = int(Path(f"/proc/{server.process.pid}/statm").read_text().split()[1]) * 4
+        slow.settimeout(5)
+        assert slow.recv(100).startswith(b"HTTP/1.1 408 "), "half of a request is none"
+        for one in silent:
+            one.settimeout(5)
+            assert one.recv(100) == b""
+        document, clients = server.end()
+    assert document["connections"] == 202
+    assert 180 <= document["refused"] <= 183
+    assert [client["ended"] for client in clients] == ["complete"]
+    assert rss_kib < 400_000
+
+
+def test_what_cannot_be_served_is_refused_with_the_reason(folder: Path, tmp_path: Path) -> None:
+    for url in ("ftp://127.0.0.1/", "http:///", "http://127.0.0.1/film", "127.0.0.1:80", "http://127.0.0.1:x/"):
+        with pytest.raises(InputError, match="--serve"):
+            Place.parse(url)
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    with pytest.raises(InputError, match="there is no file in it with video"):
+        serve(empty, "http://127.0.0.1:0/")
+    with pytest.raises(InputError, match=r"http\+ts is served"):
+        serve(folder, "http://127.0.0.1:0/", transport="udp")
+    with pytest.raises(InputError, match="clients = 0"):
+        serve(folder, "http://127.0.0.1:0/", clients=0)
