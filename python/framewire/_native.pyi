@@ -300,5 +300,6 @@ def serve_movies(
     first_request_s: float,
     idle_s: float,
     patience_s: float,
+    account: tuple[str, str] | None = None,
 ) -> str: ...
 def join_sides(sender: str | PathLike[str], receiver: str | PathLike[str], directory: str | PathLike[str]) -> str: ...

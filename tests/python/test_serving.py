@@ -17,8 +17,9 @@ from typing import Any
 
 import pytest
 
+from framewire import _native
 from framewire.errors import InputError
-from framewire.real.serving import Place, serve
+from framewire.real.serving import MOST_CLIENTS, Place, serve
 
 pytestmark = pytest.mark.real_time
 
@@ -52,8 +53,10 @@ class Server:
     paths: list[str]
     out: Path
 
-    def url(self, path: str) -> str:
-        return f"http://127.0.0.1:{self.port}{path}"
+    scheme: str = "http"
+
+    def url(self, path: str, user: str = "") -> str:
+        return f"{self.scheme}://{user}127.0.0.1:{self.port}{path}"
 
     def get(self, path: str, *options: str) -> bytes:
         """What curl fetches."""
@@ -73,9 +76,9 @@ class Server:
 
 
 @contextmanager
-def serving(source: Path, out: Path, *options: str) -> Iterator[Server]:
+def serving(source: Path, out: Path, *options: str, scheme: str = "http", last: str = "/") -> Iterator[Server]:
     """Serves until the end of the context."""
-    command = [sys.executable, "-m", "framewire", "send", str(source), "--serve", "http://127.0.0.1:0/"]
+    command = [sys.executable, "-m", "framewire", "send", str(source), "--serve", f"{scheme}://127.0.0.1:0/"]
     with subprocess.Popen(
         [*command, "--out", str(out), *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
@@ -83,7 +86,7 @@ def serving(source: Path, out: Path, *options: str) -> Iterator[Server]:
             assert process.stderr is not None
             said, port = "", 0
             paths: list[str] = []
-            while not paths or paths[-1] != "/":
+            while not paths or paths[-1] != last:
                 line = process.stderr.readline()
                 assert line, said
                 said += line
@@ -91,15 +94,17 @@ def serving(source: Path, out: Path, *options: str) -> Iterator[Server]:
                     port = int(line.split("/ ;")[0].rsplit(":", 1)[1])
                 elif port:
                     paths.append(line.strip())
-            yield Server(process, port, paths, out)
+            yield Server(process, port, paths, out, scheme)
         finally:
             if process.poll() is None:
                 process.kill()
 
 
-def shown(path: Path | str, kind: str = "v") -> list[str]:
+def shown(path: Path | str, kind: str = "v", *options: str) -> list[str]:
     """The MD5 of every frame that FFmpeg decodes."""
-    command = ["ffmpeg", "-v", "error", "-i", str(path), "-map", f"0:{kind}", "-f", "framemd5", "-"]
+    as_they_come = ["-fps_mode", "passthrough"] if kind == "v" else []
+    command = ["ffmpeg", "-v", "error", *options, "-i", str(path), "-map", f"0:{kind}", *as_they_come]
+    command += ["-f", "framemd5", "-"]
     told = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
     return [line.rsplit(",", 1)[1].strip() for line in told.splitlines() if not line.startswith("#")]
 
@@ -156,7 +161,7 @@ def test_films_go_by_their_frame_clock_and_streams_may_have_no_end(folder: Path,
     assert [client["ended"] for client in clients] == ["complete", "the client left"]
     assert (clients[0]["frames"], clients[0]["given_up"]) == (FRAMES, 0)
     assert document["lateness_s"]["frames"] > FRAMES
-    assert document["loop"] and document["pacing"] == "sender"
+    assert document["endless"] and document["pacing"] == "sender"
 
 
 def cut(server: Server, path: str, seconds: float) -> bytes:
@@ -197,6 +202,47 @@ def test_connections_that_say_nothing_shut_nobody_out(folder: Path, tmp_path: Pa
     assert 180 <= document["refused"] <= 183
     assert [client["ended"] for client in clients] == ["complete"]
     assert rss_kib < 400_000
+
+
+INTERLEAVED = ("-rtsp_transport", "tcp")
+
+
+def test_ffmpeg_plays_every_film_of_a_folder_by_rtsp_with_its_sound(folder: Path, tmp_path: Path) -> None:
+    with serving(folder, tmp_path / "served", scheme="rtsp", last="/old film.mpg") as server:
+        assert server.paths == ["/film.mkv", "/old film.mpg"]
+        assert shown(server.url("/film.mkv"), "v", *INTERLEAVED) == shown(folder / "film.mkv")
+        assert shown(server.url("/film.mkv"), "a", *INTERLEAVED) == shown(folder / "film.mkv", "a")
+        assert shown(server.url("/old%20film.mpg"), "v", *INTERLEAVED) == shown(folder / "old film.mpg")
+        document, clients = server.end()
+    assert [client["ended"] for client in clients] == ["complete"] * 3
+    assert document["lateness_s"]["frames"] == 3 * (FRAMES - 1)
+
+
+@pytest.mark.skipif(shutil.which("gst-launch-1.0") is None, reason="needs GStreamer")
+def test_gstreamer_plays_by_rtsp_who_knows_the_password(folder: Path, tmp_path: Path) -> None:
+    options = ["--user", "camera:secret"]
+    with serving(folder / "film.mkv", tmp_path / "served", *options, scheme="rtsp", last="/film.mkv") as server:
+        out = tmp_path / "film.h264"
+        source = f"rtspsrc name=s protocols=tcp location={server.url('/film.mkv')} user-id=camera user-pw=secret"
+        picture = "s. ! application/x-rtp,media=video ! rtph264depay ! h264parse"
+        picture += f" ! video/x-h264,stream-format=byte-stream,alignment=au ! filesink location={out}"
+        sound = "s. ! application/x-rtp,media=audio ! rtpmp4gdepay ! fakesink"
+        pipeline = f"{source} {picture} {sound}".split()
+        subprocess.run(["gst-launch-1.0", "-q", *pipeline], check=True, timeout=30)
+        assert shown(out) == shown(folder / "film.mkv")
+        for user in ("", "camera:guess@"):
+            command = ["ffmpeg", "-v", "error", *INTERLEAVED, "-i", server.url("/film.mkv", user), "-f", "null", "-"]
+            said = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+            assert said.returncode and "401 Unauthorized" in said.stderr
+        assert shown(server.url("/film.mkv", "camera:secret@"), "v", *INTERLEAVED) == shown(out)
+        document, clients = server.end()
+    assert document["user"] == "camera"
+    assert len(clients) == 2
+    assert "secret" not in (tmp_path / "served" / "run.json").read_text()
+
+
+def test_the_most_clients_are_those_of_the_server() -> None:
+    assert MOST_CLIENTS == _native.MOST_CLIENTS
 
 
 def test_what_cannot_be_served_is_refused_with_the_reason(folder: Path, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ use framewire_real::{Event, Exhibit, Manner, Scheme, ServeOptions, Served};
 use framewire_scenario::Pacing;
 use framewire_sim::Cancel;
 use framewire_units::Duration;
+use framewire_wire::rtsp::Account;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
@@ -28,7 +29,8 @@ type Shown<'py> = (String, PathBuf, Option<String>, String, Bound<'py, LoadedMov
 /// `listener` is called with `"event"` and JSON. Returns what came of it, as JSON; Ctrl-C ends it with its result.
 #[pyfunction]
 #[pyo3(signature = (
-    scenario, movies, directory, listener, *, scheme, at, is_paced, ahead_s, is_endless, clients, first_request_s, idle_s, patience_s
+    scenario, movies, directory, listener, *, scheme, at, is_paced, ahead_s, is_endless, clients, first_request_s, idle_s, patience_s,
+    account = None
 ))]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 fn serve_movies(
@@ -46,6 +48,7 @@ fn serve_movies(
     first_request_s: f64,
     idle_s: f64,
     patience_s: f64,
+    account: Option<(String, String)>,
 ) -> PyResult<String> {
     let exhibit = |(name, path, media_type, about, movie): Shown<'_>| {
         let content = movie.get().content.clone();
@@ -53,7 +56,8 @@ fn serve_movies(
     };
     let exhibits: Vec<Exhibit> = movies.into_iter().map(exhibit).collect();
     let options = ServeOptions {
-        scheme: Scheme::named(scheme).ok_or_else(|| refusal(format!("scheme \"{scheme}\": http is served")))?,
+        scheme: Scheme::named(scheme)
+            .ok_or_else(|| refusal(format!("scheme \"{scheme}\": http and rtsp are served")))?,
         address: address("listening", at)?,
         manner: Manner {
             pacing: if is_paced { Pacing::Sender } else { Pacing::Unpaced },
@@ -62,6 +66,7 @@ fn serve_movies(
             first_request: time("time to the first request", first_request_s)?,
             next_request: time("time to the next request", idle_s)?,
         },
+        account: account.map(|(user, password)| Account { user, password }),
         clients,
         patience: time("patience", patience_s)?,
         directory,

@@ -40,6 +40,11 @@ impl SendingPlan {
         Self { sound: sound.until(end), ..self }
     }
 
+    /// The same without its sound.
+    pub(crate) fn without_sound(&self) -> Self {
+        Self { sound: None, ..self.clone() }
+    }
+
     /// The sound that it sends beside the movie.
     pub fn sound(&self) -> Option<&Sound> {
         self.sound.as_ref()

@@ -69,6 +69,8 @@ pub(crate) struct RtcpEnd {
     media: ChannelId,
     /// Bytes that may still be kept.
     room: usize,
+    /// What is sent is kept.
+    keeps: bool,
     /// The other end has left.
     is_alone: bool,
 }
@@ -140,11 +142,16 @@ impl RtcpSetup {
         let participant = participant.expect("invariant: the name of a flow has at most 64 letters");
         let track = if self.media == SOUND_CHANNEL { SOUND_TRACK } else { 0 };
         let log = RtcpLog { track, clock_rate, ..RtcpLog::default() };
-        RtcpEnd { participant, log, media: self.media, room: MOST_KEPT, is_alone: false }
+        RtcpEnd { participant, log, media: self.media, room: MOST_KEPT, keeps: true, is_alone: false }
     }
 }
 
 impl RtcpEnd {
+    /// The same that keeps nothing of what is said.
+    pub(crate) fn unrecorded(self) -> Self {
+        Self { room: 0, keeps: false, ..self }
+    }
+
     /// The channel whose packets it is about.
     pub(crate) fn media(&self) -> ChannelId {
         self.media
@@ -210,7 +217,7 @@ impl RtcpEnd {
         mut send: impl FnMut(&[u8]) -> Result<bool, SocketError>,
     ) -> Result<(), SocketError> {
         while let Some(datagram) = self.participant.poll_transmit(now) {
-            if send(&datagram)? {
+            if send(&datagram)? && self.keeps {
                 self.log.sent.push((now, datagram));
             }
         }

@@ -23,8 +23,8 @@ use crate::sound::SOUND_CHANNEL;
 
 use self::programme::Programme;
 pub use self::sending_half::SendingHalf;
-pub(crate) use self::shown::Showing;
 use self::shown::Shown;
+pub(crate) use self::shown::{PacketSent, Showing};
 
 /// The socket that the half writes to; of the same kind as the half.
 pub enum SenderSocket<'a> {
@@ -309,7 +309,10 @@ impl SenderSession {
             SenderEvent::Renumbered { frame, by, size, .. } => {
                 self.log.renumbered.push((frame, by, Some(u32::try_from(size).unwrap_or(u32::MAX))));
             }
-            SenderEvent::Packet { at, timestamp, octets } => {
+            SenderEvent::Packet { timestamp, octets, is_sound, .. } if self.shown.is_some() => {
+                self.note_packet(PacketSent { timestamp, octets, is_sound });
+            }
+            SenderEvent::Packet { at, timestamp, octets, .. } => {
                 if let Some(serving) = &mut self.serving {
                     serving.handle_packet_sent(at, timestamp, octets);
                 }

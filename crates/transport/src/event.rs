@@ -57,6 +57,8 @@ pub enum SenderEvent {
         timestamp: u32,
         /// Bytes of its payload.
         octets: u32,
+        /// It has sound.
+        is_sound: bool,
     },
     /// The last byte of the frame entered the socket. On a stream, frames leave in the order of these events.
     LastByte {

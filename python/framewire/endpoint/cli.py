@@ -67,7 +67,8 @@ def send(
         str | None,
         typer.Option(
             metavar="URL",
-            help="Serve the movie, or every movie of a folder, to players and browsers: http://127.0.0.1:8080/.",
+            help="Serve the movie, or every movie of a folder, to players and browsers: http://127.0.0.1:8080/ or "
+            "rtsp://127.0.0.1:8554/.",
         ),
     ] = None,
     listen: Annotated[
@@ -132,15 +133,24 @@ def send(
         ),
     ] = PACES[0],
     ahead: Annotated[
-        float,
+        float | None,
         typer.Option(
-            metavar="S", min=0.0, help="With --serve: how much of a movie is due at once, for the player to be ahead."
+            metavar="S",
+            min=0.0,
+            help=f"With --serve: how much of a movie is due at once, for the player to be ahead [default: {AHEAD_S:g} "
+            "over HTTP, 0 by RTSP].",
         ),
-    ] = AHEAD_S,
+    ] = None,
     endless: Annotated[
         bool,
-        typer.Option("--endless", help="With --serve: transport streams begin anew where they have ended."),
+        typer.Option("--endless", help="With --serve: transport streams, and RTSP, begin anew where they have ended."),
     ] = False,
+    user: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME:PASSWORD", help="With --serve rtsp://: who may play; the password is not sent (Digest)."
+        ),
+    ] = None,
     first_request: Annotated[
         float,
         typer.Option(metavar="S", min=0.1, help="With --serve: a connection that says nothing for so long is closed."),
@@ -168,8 +178,9 @@ def send(
     With --to, the movie goes there as it is, frame by frame at its times, by any transport of the lab whose sender
     opens the connection (not http, not rtsp); what was offered, given up and sent is recorded, and framewire report
     SENDER_DIR RECEIVER_DIR joins it with what came.
-    With --serve, whoever may connect fetches the file as it is, as MP4 or as a transport stream, by HTTP; at most
-    --clients at a time, headers of 16 KiB, and --patience for one that takes nothing (docs/real.md).
+    With --serve, whoever may connect fetches the file as it is, as MP4 or as a transport stream, by HTTP, or plays it
+    by RTSP (interleaved); at most --clients at a time, with headers of 16 KiB, and --patience for one that takes
+    nothing (docs/serving.md).
     Without both, each client has the rate and the level that its network carries.
 
     Ctrl-C and SIGTERM end it with its result; the exit code is 130 after Ctrl-C, and 143 after SIGTERM, but of a
@@ -193,6 +204,7 @@ def send(
             first_request_s=first_request,
             idle_s=idle,
             patience_s=patience,
+            user=user,
         )
         return
     if to is not None:
@@ -364,7 +376,7 @@ OF_ONE_RECEIVER = ("start", "duration", "loop", "sdp", "delay")
 OF_A_MOVIE_SENT = (*OF_ONE_RECEIVER, "overrides", "out", "patience")
 """All with it."""
 
-OF_SERVED_MOVIES = ("pace", "ahead", "endless", "first_request", "idle")
+OF_SERVED_MOVIES = ("pace", "ahead", "endless", "first_request", "idle", "user")
 """Those with ``--serve`` alone."""
 
 OF_A_CLIENT = ("replace", "control_port", "key_file", "log")

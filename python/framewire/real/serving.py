@@ -19,7 +19,7 @@ from framewire.scenario import Overrides, Scenario
 
 __all__ = ["AHEAD_S", "CLIENTS", "FIRST_REQUEST_S", "IDLE_S", "MOST_CLIENTS", "MOST_FILES", "Place", "serve"]
 
-MOST_CLIENTS = _native.MOST_CLIENTS
+MOST_CLIENTS = 20_000
 """The most connections that a server can be told to have at a time."""
 
 CLIENTS = 1_000
@@ -32,15 +32,15 @@ IDLE_S = 60.0
 """How long it may say nothing between two requests."""
 
 AHEAD_S = 2.0
-"""How much of a movie is due when it is asked for: what a player has ahead of what it shows."""
+"""How much of a movie is due when it is asked for by HTTP: what a player has ahead of what it shows."""
 
 MOST_FILES = 1_000
 """Of a folder, the most files that are served."""
 
-FORMS = {"http": ("http", "http+ts")}
+FORMS = {"http": ("http", "http+ts"), "rtsp": ("rtsp",)}
 """Of each scheme the transports by which a movie is served."""
 
-_PORTS = {"http": 8080}
+_PORTS = {"http": 8080, "rtsp": 8554}
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Place:
 
     @classmethod
     def parse(cls, text: str) -> Place:
-        """Reads ``SCHEME://ADDRESS:PORT/``; without a port that is 8080.
+        """Reads ``SCHEME://ADDRESS:PORT/``; without a port that is 8080, or 8554 of rtsp.
 
         >>> Place.parse("http://127.0.0.1").address.data_text()
         '127.0.0.1:8080'
@@ -79,7 +79,7 @@ def serve(
     *,
     transport: str | None = None,
     is_paced: bool = True,
-    ahead_s: float = AHEAD_S,
+    ahead_s: float | None = None,
     is_endless: bool = False,
     set: Overrides | None = None,
     out: str | os.PathLike[str] | None = None,
@@ -87,17 +87,18 @@ def serve(
     first_request_s: float = FIRST_REQUEST_S,
     idle_s: float = IDLE_S,
     patience_s: float = PATIENCE_S,
+    user: str | None = None,
     listener: Listener | None = None,
 ) -> End:
     """Serves a movie, or every movie of a folder, to whoever asks, until it is interrupted.
 
     Args:
         source: a file with video in it, or a folder: of that, every such file in it, but none in folders below it.
-        at: where to listen: ``http://127.0.0.1:8080/``.
-        transport: how streams without a length are sent: ``http+ts``, or one with a queue before it, as
+        at: where to listen: ``http://127.0.0.1:8080/`` or ``rtsp://127.0.0.1:8554/``.
+        transport: how streams without a length are sent: ``http+ts`` or ``rtsp``, or one with a queue before it, as
             ``http+ts+dependency``.
         is_paced: movies go by their frame clocks; else as fast as a client takes them.
-        ahead_s: how much of a movie is due when it is asked for.
+        ahead_s: how much of a movie is due when it is asked for; unless stated `AHEAD_S` over HTTP, and 0 by RTSP.
         is_endless: streams without a length begin anew where they have ended.
         set: values over the scenario that this makes, as ``--set`` gives them (docs/scenario.md).
         out: the directory to make; ``runs/serve-<scheme>-<date>-<time>`` unless given.
@@ -105,6 +106,7 @@ def serve(
         first_request_s: how long a connection may say nothing before it is closed.
         idle_s: how long it may say nothing between two requests.
         patience_s: how long a client may take nothing of what it asked for.
+        user: by RTSP, who may play: ``NAME:PASSWORD``.
         listener: called with what happens.
 
     Raises:
@@ -116,6 +118,9 @@ def serve(
     if not 1 <= clients <= MOST_CLIENTS:
         raise InputError(f"clients = {clients}: 1 to {MOST_CLIENTS} are allowed")
     resolved = place.address.resolved()
+    account = _account(user, place.scheme)
+    if ahead_s is None:
+        ahead_s = AHEAD_S if place.scheme == "http" else 0.0
     say = listener or (lambda _event: None)
     forms = [*FORMS[place.scheme][:-1], _stream(place.scheme, transport)]
     movies, settled = _movies(Path(source), f"serve-{place.scheme}", forms, set, say)
@@ -135,11 +140,28 @@ def serve(
                 first_request_s=first_request_s,
                 idle_s=idle_s,
                 patience_s=patience_s,
+                account=account,
             )
         )
         seal(partial)
         partial.rename(directory)
     return End(directory, result)
+
+
+def _account(user: str | None, scheme: str) -> tuple[str, str] | None:
+    """Name and password.
+
+    >>> _account("camera:a:b", "rtsp")
+    ('camera', 'a:b')
+    """
+    if user is None:
+        return None
+    if scheme != "rtsp":
+        raise InputError("--user: passwords are asked for by RTSP alone")
+    name, colon, password = user.partition(":")
+    if not name or not colon:
+        raise InputError("--user: NAME:PASSWORD is needed")
+    return name, password
 
 
 def _stream(scheme: str, transport: str | None) -> str:
@@ -204,13 +226,16 @@ def _movie(
         has_sound = True
     except InputError:
         has_sound = False
-    movie = {"source": str(path.resolve()), "sound": has_sound}
+    # By RTSP sound is a stream of its own, which no flow of the lab has.
+    is_apart = has_sound and any(form.startswith("rtsp") for form in forms)
+    movie = {"source": str(path.resolve()), "sound": has_sound and not is_apart}
     flows = [{"name": form, "transport": form} for form in forms]
     resolved = scenario.load({"name": name, "movie": movie, "flow": flows}, set=overrides)
     sent = content.prepare(resolved)
     if sent.movie is None:
         raise InputError(f"{path}: there is no movie in it")
-    track = None if sent.sound is None else (sent.sound.path.resolve(), sent.sound.start_ns)
+    own = sound.sound_of(path) if is_apart else sent.sound
+    track = None if own is None else (own.path.resolve(), own.start_ns)
     try:
         loaded = _native.load_movie(sent.movie.resolve(), None, track)
     except _native.MovieError as error:

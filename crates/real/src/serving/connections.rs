@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 
-use framewire_session::served::{Catalogue, Client, HttpClient, Record};
+use framewire_endpoint::random_session;
+use framewire_session::served::{Catalogue, Client, HttpClient, Record, RtspClient};
 use framewire_sockets::{Poller, TcpListener, Watch};
 use framewire_transport::socket::SocketError;
-use framewire_units::{Duration, Lateness, Timestamp};
+use framewire_units::{Duration, Lateness, Seed, Timestamp};
 
 use super::connection::Connection;
 use super::{Scheme, ServeOptions, Served};
@@ -172,9 +173,7 @@ impl Connections {
             }
             // One that is gone already has no address.
             let Ok(peer) = accepted.peer_address() else { continue };
-            let client: Box<dyn Client> = match self.options.scheme {
-                Scheme::Http => Box::new(HttpClient::new(&self.catalogue, self.options.manner, now)),
-            };
+            let Some(client) = self.client(number, now) else { continue };
             let Ok(connection) = Connection::new(accepted, peer, client, self.options.patience, now) else { continue };
             if self.poller.add(connection.descriptor(), number, connection.watch).is_ok() {
                 self.open.insert(number, connection);
@@ -183,6 +182,18 @@ impl Connections {
             }
         }
         Ok(())
+    }
+
+    /// The half for one more connection; `None` where the system has no random numbers for it.
+    fn client(&self, number: u64, now: Timestamp) -> Option<Box<dyn Client>> {
+        let manner = self.options.manner;
+        Some(match self.options.scheme {
+            Scheme::Http => Box::new(HttpClient::new(&self.catalogue, manner, now)),
+            Scheme::Rtsp => {
+                let random = Seed(random_session().ok()?).stream("rtsp", &[number]);
+                Box::new(RtspClient::new(&self.catalogue, manner, self.options.account.clone(), now, random))
+            }
+        })
     }
 
     /// Lets a client's half do what is due.

@@ -14,6 +14,7 @@ use framewire_scenario::Scenario;
 use framewire_session::served::{Catalogue, Manner};
 use framewire_sockets::{TcpListener, TcpOptions};
 use framewire_units::{Duration, Timestamp};
+use framewire_wire::rtsp::Account;
 use framewire_world::{utc, write_description};
 use serde_json::json;
 
@@ -35,6 +36,8 @@ const BACKLOG: u16 = 1_024;
 pub enum Scheme {
     /// HTTP/1.1.
     Http,
+    /// RTSP 1.0.
+    Rtsp,
 }
 
 /// What a server is told.
@@ -46,6 +49,8 @@ pub struct ServeOptions {
     pub address: SocketAddr,
     /// How it treats its clients.
     pub manner: Manner,
+    /// Who may play, by RTSP; `None`: all.
+    pub account: Option<Account>,
     /// Connections at a time.
     pub clients: u16,
     /// How long a client may take nothing of what it asked for before it is given up.
@@ -72,13 +77,14 @@ pub struct Served {
 impl Scheme {
     /// The one of this name.
     pub fn named(name: &str) -> Option<Self> {
-        [Self::Http].into_iter().find(|scheme| scheme.name() == name)
+        [Self::Http, Self::Rtsp].into_iter().find(|scheme| scheme.name() == name)
     }
 
     /// Its name in a URL.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Http => "http",
+            Self::Rtsp => "rtsp",
         }
     }
 }
@@ -101,7 +107,10 @@ pub fn serve(
     let address = socket.local_address()?;
     let clock = RunClock::start();
     let mut journal = Journal::create(&options.directory)?;
-    listener(&Event::Serving(address, catalogue.paths().map(str::to_owned).collect()));
+    if paths(options.scheme, &catalogue).is_empty() {
+        return Err(RealError::Input(format!("there is nothing to serve by {}", options.scheme.name())));
+    }
+    listener(&Event::Serving(address, paths(options.scheme, &catalogue)));
     let mut connections = Connections::new(socket, catalogue.clone(), options, clients)?;
     let mut reported = Timestamp::ZERO;
     while !is_stopped() {
@@ -129,9 +138,16 @@ pub fn serve(
     Ok(served)
 }
 
+fn paths(scheme: Scheme, catalogue: &Catalogue) -> Vec<String> {
+    match scheme {
+        Scheme::Http => catalogue.paths().map(str::to_owned).collect(),
+        Scheme::Rtsp => catalogue.presentations().map(str::to_owned).collect(),
+    }
+}
+
 /// Connections inherit what the listener has.
 fn tcp_options(titles: &[framewire_session::served::Title]) -> TcpOptions {
-    let setup = titles.iter().find_map(|title| title.mp4.as_ref().or(title.ts.as_ref()));
+    let setup = titles.iter().find_map(|title| title.mp4.as_ref().or(title.ts.as_ref()).or(title.rtsp.as_ref()));
     let options = setup.map(|setup| crate::socket::tcp_options(setup.connection.clone())).unwrap_or_default();
     // Of many clients, what is under way to each is bounded by TCP alone; the network says what segments it takes.
     TcpOptions { no_delay: true, maximum_segment: None, ..options }
@@ -162,10 +178,11 @@ fn describe(
         "address": address.to_string(),
         "duration_s": clock.now().as_secs_f64(),
         "files": exhibits.iter().map(|exhibit| exhibit.path.display().to_string()).collect::<Vec<_>>(),
-        "paths": catalogue.paths().collect::<Vec<_>>(),
+        "paths": paths(options.scheme, catalogue),
         "pacing": manner.pacing.to_string(),
         "ahead_s": manner.ahead.as_secs_f64(),
-        "loop": manner.is_endless,
+        "endless": manner.is_endless,
+        "user": options.account.as_ref().map(|account| account.user.clone()),
         "limits": {
             "clients": options.clients,
             "first_request_s": manner.first_request.as_secs_f64(),

@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 use framewire_scenario::{Flow, Scenario};
 use framewire_session::served::Title;
-use framewire_session::{FlowSetup, StreamSetup};
+use framewire_session::{FlowSetup, SendingPlan, StreamSetup};
+use framewire_transport::TransportKind;
+use framewire_transport::registry::Session;
+use framewire_units::Timestamp;
 use framewire_world::Content;
 
 use crate::error::RealError;
@@ -50,10 +53,11 @@ fn title(scenario: &Scenario, exhibit: &Exhibit, tell: &mut dyn FnMut(Event)) ->
         Ok::<_, RealError>((Arc::new(file) as Arc<_>, length, media_type.clone()))
     });
     let (name, about) = (exhibit.name.clone(), exhibit.about.clone());
-    let mut title = Title { name, about, file: opened.transpose()?, mp4: None, ts: None };
+    let mut title = Title { name, about, file: opened.transpose()?, mp4: None, ts: None, rtsp: None };
     for flow in &scenario.flows {
         match setup(flow, exhibit) {
             Ok(setup) if setup.is_file() => title.mp4 = Some(setup),
+            Ok(setup) if setup.is_rtsp() => title.rtsp = Some(with_sound(setup, exhibit, tell)),
             Ok(setup) => title.ts = Some(setup),
             Err(reason) => {
                 let (name, transport) = (exhibit.name.clone(), flow.transport().to_string());
@@ -64,8 +68,21 @@ fn title(scenario: &Scenario, exhibit: &Exhibit, tell: &mut dyn FnMut(Event)) ->
     Ok(title)
 }
 
+/// In RTSP, sound is a stream of its own: where it cannot be sent, the video is without it, and that is told.
+fn with_sound(setup: StreamSetup, exhibit: &Exhibit, tell: &mut dyn FnMut(Event)) -> StreamSetup {
+    let Some((_, sound)) = exhibit.content.sound() else { return setup };
+    setup.clone().with_interleaved_sound(sound).unwrap_or_else(|error| {
+        let (name, transport) = (exhibit.name.clone(), "rtsp, its sound".to_owned());
+        tell(Event::LeftOut { name, transport, reason: error.to_string() });
+        setup
+    })
+}
+
 fn setup(flow: &Flow, exhibit: &Exhibit) -> Result<StreamSetup, String> {
     let plan = exhibit.content.sending_plan().ok_or("there is no movie in it")?;
+    let kind: Option<TransportKind> = flow.transport().as_str().parse().ok();
+    let is_rtsp = kind.is_some_and(|kind| kind.profile().parts.session == Session::Rtsp);
+    let plan = if is_rtsp { SendingPlan::new(plan.movie().clone(), Timestamp::ZERO) } else { plan };
     match FlowSetup::of_movie(flow, plan, 0).map_err(|error| error.to_string())? {
         FlowSetup::Stream(setup) => Ok(setup),
         other => Err(format!("{} is not served to clients", other.transport())),

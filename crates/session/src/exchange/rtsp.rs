@@ -9,7 +9,7 @@ use std::net::Ipv4Addr;
 
 use framewire_units::{Seed, Timestamp};
 use framewire_wire::rtcp::RtcpBandwidth;
-use framewire_wire::rtp_payload::{PayloadFormat, StreamOrigin};
+use framewire_wire::rtp_payload::{PayloadFormat, StreamDescription, StreamOrigin};
 use framewire_wire::rtsp::{
     Client, ClientEvent, ClientSettings, Presentation, SESSION_TIMEOUT, Server, ServerEvent, ServerSettings,
     StreamStart, Want, put_interleaved,
@@ -36,6 +36,8 @@ pub(crate) struct RtspSetup {
     ssrc: u32,
     first: (u16, u32),
     rtcp: Option<RtcpSetup>,
+    /// Where it is served with sound: where that stream begins, and its reports.
+    sound: Option<(StreamStart, Option<RtcpSetup>)>,
     seed: Seed,
 }
 
@@ -52,7 +54,34 @@ impl RtspSetup {
         let description = sdp::describe(format, Ipv4Addr::UNSPECIFIED.into(), 0, first);
         let description = sdp::with_rtcp_bandwidth(&description, bandwidth);
         let StreamOrigin { ssrc, initial_sequence } = origin;
-        Self { description, ssrc, first: (initial_sequence, timestamp), rtcp, seed: Seed(u64::from(ssrc)) }
+        Self { description, ssrc, first: (initial_sequence, timestamp), rtcp, sound: None, seed: Seed(u64::from(ssrc)) }
+    }
+
+    /// Its reports about the video.
+    pub(crate) fn reports(&self) -> Option<&RtcpSetup> {
+        self.rtcp.as_ref()
+    }
+
+    /// The same with sound as a second stream, of which its description says so much.
+    pub(crate) fn with_sound(
+        self,
+        (format, description): (&PayloadFormat, &StreamDescription),
+        start: StreamStart,
+        rtcp: Option<RtcpSetup>,
+    ) -> Self {
+        let stream = sdp::Stream { format, port: 0, description };
+        let alone = sdp::describe_session(Ipv4Addr::UNSPECIFIED.into(), &[stream]);
+        let bandwidth = rtcp.as_ref().map_or(RtcpBandwidth::NONE, |rtcp| rtcp.bandwidth);
+        let alone = sdp::with_rtcp_bandwidth(&alone, bandwidth);
+        let media = alone.find("m=").map_or("", |at| &alone[at..]);
+        Self { description: self.description + media, sound: Some((start, rtcp)), ..self }
+    }
+
+    /// The sender's end of the reports about each stream, which joins now and keeps nothing; `None` where there are none.
+    pub(crate) fn report_ends(&self, now: Timestamp) -> Vec<Option<RtcpEnd>> {
+        let of_sound = self.sound.iter().map(|(_, rtcp)| rtcp);
+        let setups = [&self.rtcp].into_iter().chain(of_sound);
+        setups.map(|setup| setup.as_ref().map(|setup| setup.sender(now).unrecorded())).collect()
     }
 
     /// The same, whose draws are of this seed.
@@ -66,7 +95,8 @@ impl RtspSetup {
     /// The stream, at this path.
     pub(crate) fn presentation(&self, path: &str) -> Presentation {
         let (sequence, timestamp) = self.first;
-        let streams = vec![StreamStart { ssrc: self.ssrc, sequence, timestamp }];
+        let video = StreamStart { ssrc: self.ssrc, sequence, timestamp };
+        let streams = [video].into_iter().chain(self.sound.as_ref().map(|(start, _)| *start)).collect();
         Presentation { path: path.to_owned(), description: self.description.clone(), streams }
     }
 

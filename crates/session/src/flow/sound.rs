@@ -49,6 +49,16 @@ impl SoundStream {
         self.try_depacketizer().expect("invariant: there was one when the flow was set up")
     }
 
+    /// How it is described.
+    pub(super) fn description(&self) -> (&'static PayloadFormat, &StreamDescription) {
+        (self.format, &self.description)
+    }
+
+    /// The sequence number of its first packet.
+    pub(super) fn sequence(&self) -> u16 {
+        self.origin.initial_sequence
+    }
+
     /// Its synchronisation source.
     pub(super) fn ssrc(&self) -> u32 {
         self.origin.ssrc

@@ -1,5 +1,6 @@
 //! The sending half of a flow, over either kind of socket.
 
+use bytes::Bytes;
 use framewire_transport::event::SenderEvent;
 use framewire_transport::frame::OutgoingFrame;
 use framewire_transport::socket::SocketError;
@@ -51,6 +52,11 @@ impl SendingHalf {
         if let Self::Stream(half) = self {
             half.handle_message(message);
         }
+    }
+
+    /// What has to be written of it, where the stream goes on in another way; nothing of datagrams.
+    pub(super) fn take_begun(&mut self) -> Vec<Bytes> {
+        if let Self::Stream(half) = self { half.take_begun() } else { Vec::new() }
     }
 
     pub(super) fn handle_abort(&mut self, now: Timestamp) {

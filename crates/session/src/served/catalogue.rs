@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use framewire_media::streaming_file::ReadAt;
 use framewire_wire::http::Resource;
+use framewire_wire::rtsp::Presentation;
 
 use super::page;
 use crate::flow::StreamSetup;
@@ -23,6 +24,8 @@ pub struct Title {
     pub mp4: Option<StreamSetup>,
     /// As a transport stream.
     pub ts: Option<StreamSetup>,
+    /// In RTP, by RTSP.
+    pub rtsp: Option<StreamSetup>,
 }
 
 impl fmt::Debug for Title {
@@ -47,6 +50,9 @@ pub(super) enum Form {
 pub struct Catalogue {
     pub(super) resources: Arc<[Resource]>,
     pub(super) forms: Arc<[Form]>,
+    /// Movies that are had by RTSP, and how.
+    pub(super) presentations: Arc<[Presentation]>,
+    pub(super) streams: Arc<[StreamSetup]>,
 }
 
 impl fmt::Debug for Catalogue {
@@ -61,7 +67,8 @@ pub(super) const TS: &str = "ts";
 
 impl Catalogue {
     /// Of these titles: each file under its name, as MP4 file `/mp4/NAME.mp4` and as transport stream `/ts/NAME.ts`, without the
-    /// ending of its file, unless another title would have the same name then; and `/`, a page that plays them.
+    /// ending of its file, unless another title would have the same name then; and `/`, a page that plays them. By RTSP each is had
+    /// under the name of its file.
     pub fn new(titles: &[Title]) -> Self {
         let mut served = Vec::new();
         let mut rows = Vec::new();
@@ -91,12 +98,27 @@ impl Catalogue {
         let (path, media_type, length) = ("/".to_owned(), page::MEDIA_TYPE.to_owned(), Some(page.len() as u64));
         served.push((Resource { path, media_type, length }, Form::Page(page)));
         let (resources, forms): (Vec<_>, Vec<_>) = served.into_iter().unzip();
-        Self { resources: resources.into(), forms: forms.into() }
+        let by_rtsp = titles.iter().filter_map(|title| {
+            let setup = title.rtsp.clone()?;
+            Some((setup.presentation(&format!("/{}", title.name))?, setup))
+        });
+        let (presentations, streams): (Vec<_>, Vec<_>) = by_rtsp.unzip();
+        Self {
+            resources: resources.into(),
+            forms: forms.into(),
+            presentations: presentations.into(),
+            streams: streams.into(),
+        }
     }
 
-    /// The paths.
+    /// The paths of HTTP.
     pub fn paths(&self) -> impl Iterator<Item = &str> {
         self.resources.iter().map(|resource| resource.path.as_str())
+    }
+
+    /// The paths of RTSP.
+    pub fn presentations(&self) -> impl Iterator<Item = &str> {
+        self.presentations.iter().map(|presentation| presentation.path.as_str())
     }
 }
 

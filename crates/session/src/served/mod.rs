@@ -1,6 +1,6 @@
 //! A sender with many receivers, which ask for what it has: one half of a session for each of them.
 //!
-//! What it has is a [`Catalogue`], which all share. [`HttpClient`] is a connection of HTTP/1.1. It is a
+//! What it has is a [`Catalogue`], which all share. [`HttpClient`] is a connection of HTTP/1.1, [`RtspClient`] one of RTSP 1.0. Each is a
 //! [`Half`](crate::half::Half) with one channel, a stream that the receiver opens: a world accepts, reads, drives, and closes
 //! when it is finished. What every receiver got is a [`Record`]. Nothing here keeps a ledger of frames, so that memory
 //! does not grow with the time for which they are sent.
@@ -10,6 +10,7 @@ mod catalogue;
 mod http;
 mod page;
 mod record;
+mod rtsp;
 #[cfg(test)]
 mod tests;
 
@@ -19,6 +20,7 @@ use framewire_units::Duration;
 pub use catalogue::{Catalogue, Title};
 pub use http::HttpClient;
 pub use record::{Client, Ending, Record};
+pub use rtsp::RtspClient;
 
 /// How a sender treats its receivers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +33,6 @@ pub struct Manner {
     pub is_endless: bool,
     /// How long the first request is waited for.
     pub first_request: Duration,
-    /// How long each other one is waited for.
+    /// How long each other one is waited for; of RTSP, any sign of life (RFC 2326, section 12.37).
     pub next_request: Duration,
 }

@@ -56,8 +56,8 @@ pub struct StreamSender {
 enum StreamFormat {
     /// As they are.
     ElementaryStream,
-    /// As RTP packets, each behind its length; sound, where there is any, from a source of its own.
-    Packets(Box<Packetizer>, Option<Box<SoundPackets>>),
+    /// As RTP packets, each behind its length; sound, where there is any, from a source of its own, behind such lengths.
+    Packets(Box<Packetizer>, Option<(Box<SoundPackets>, Framing)>),
     /// As packets of a transport stream, one behind the other.
     TransportStream(Box<mpeg_ts::Packetizer>),
     /// As samples of an MP4 file.
@@ -81,6 +81,8 @@ struct Sending {
     bytes: Bytes,
     /// Where something else may go before the rest of it.
     packets: Packets,
+    /// Of sound on a channel of RTSP, the time stamps of its packets and their bytes of payload.
+    sound: Vec<(u32, u32)>,
     written: usize,
 }
 
@@ -152,9 +154,23 @@ impl StreamSender {
     /// When frames do not go in RTP packets.
     #[must_use]
     pub fn with_sound(self, sound: SoundPackets) -> Self {
+        let framing = self.framing;
+        self.with_framed_sound(sound, framing)
+    }
+
+    /// The same on a channel of its own in a connection of RTSP.
+    ///
+    /// # Panics
+    /// When frames do not go in RTP packets.
+    #[must_use]
+    pub fn with_interleaved_sound(self, sound: SoundPackets, channel: u8) -> Self {
+        self.with_framed_sound(sound, Framing::Interleaved(channel))
+    }
+
+    fn with_framed_sound(self, sound: SoundPackets, framing: Framing) -> Self {
         match self.format {
             StreamFormat::Packets(frames, _) => {
-                Self { format: StreamFormat::Packets(frames, Some(Box::new(sound))), ..self }
+                Self { format: StreamFormat::Packets(frames, Some((Box::new(sound), framing))), ..self }
             }
             _ => panic!("sound goes in RTP packets beside frames that do"),
         }
@@ -262,6 +278,14 @@ impl StreamSender {
         self.events.pop_front()
     }
 
+    /// What has to be written, where the stream goes on in another way, of the packet that was begun, and of the messages that
+    /// wait; nothing of it is written here any more.
+    pub fn take_begun(&mut self) -> Vec<Bytes> {
+        let begun = self.sending.take().filter(|sending| sending.written > 0 || sending.what == What::Message);
+        let rest = begun.map(|sending| sending.bytes.slice(sending.written..sending.end_of_packet()));
+        rest.into_iter().filter(|rest| !rest.is_empty()).chain(self.messages.drain(..)).collect()
+    }
+
     /// True when nothing is left to do: all that was accepted is written or given up, and the socket was shut down
     /// (after an abort: need not be).
     pub fn is_finished(&self) -> bool {
@@ -276,19 +300,20 @@ impl StreamSender {
             return;
         }
         if let Some(message) = self.messages.pop_front() {
-            return self.go_first(What::Message, message);
+            return self.go_first(What::Message, message, Vec::new());
         }
         while let Some(sound) = self.sound.pop_front() {
-            if let Some(bytes) = self.format.bytes_of_sound(&sound, self.framing) {
-                return self.go_first(What::Sound(sound.id), bytes);
+            if let Some((bytes, packets)) = self.format.bytes_of_sound(&sound) {
+                return self.go_first(What::Sound(sound.id), bytes, packets);
             }
             let (frame, place, rule) = (sound.id, SenderPlace::Pipeline, rules::NOT_PACKETIZED);
             self.events.push_back(SenderEvent::Discarded { frame, at: now, place, rule });
         }
     }
 
-    fn go_first(&mut self, what: What, bytes: Bytes) {
-        let frame = self.sending.replace(Sending { what, bytes, packets: Packets::One, written: 0 });
+    fn go_first(&mut self, what: What, bytes: Bytes, sound: Vec<(u32, u32)>) {
+        let packets = Packets::One;
+        let frame = self.sending.replace(Sending { what, bytes, packets, sound, written: 0 });
         self.interrupted = frame.or_else(|| self.interrupted.take());
     }
 
@@ -298,7 +323,8 @@ impl StreamSender {
             let frame = self.queue.take()?;
             rules::note_change(&mut self.events, now, Some(&frame));
             if let Some((bytes, packets)) = self.format.bytes(&frame, self.framing) {
-                return Some(Sending { what: What::Frame(frame.id), bytes, packets, written: 0 });
+                let (what, sound) = (What::Frame(frame.id), Vec::new());
+                return Some(Sending { what, bytes, packets, sound, written: 0 });
             }
             let (place, rule) = (SenderPlace::Pipeline, rules::NOT_PACKETIZED);
             self.events.push_back(SenderEvent::Discarded { frame: frame.id, at: now, place, rule });
@@ -328,9 +354,20 @@ impl StreamSender {
         self.written += taken as u64;
         if let Framing::Interleaved(_) = self.framing {
             let packets = sending.packets_between(before, self.framing.header());
-            self.events.extend(packets.map(|(timestamp, octets)| SenderEvent::Packet { at: now, timestamp, octets }));
+            self.events.extend(packets.map(|(timestamp, octets)| SenderEvent::Packet {
+                at: now,
+                timestamp,
+                octets,
+                is_sound: false,
+            }));
         }
         if sending.written == sending.bytes.len() {
+            self.events.extend(sending.sound.drain(..).map(|(timestamp, octets)| SenderEvent::Packet {
+                at: now,
+                timestamp,
+                octets,
+                is_sound: true,
+            }));
             let end = Some(self.written);
             self.events.extend(frame.map(|frame| SenderEvent::LastByte { frame, at: now, end }));
             self.sending = None;
@@ -401,13 +438,22 @@ impl What {
 }
 
 impl StreamFormat {
-    /// The bytes of a packet of sound; `None` where it cannot be carried.
-    fn bytes_of_sound(&mut self, sound: &OutgoingSound, framing: Framing) -> Option<Bytes> {
+    /// The bytes of a packet of sound, and of RTSP what is in them; `None` where it cannot be carried.
+    fn bytes_of_sound(&mut self, sound: &OutgoingSound) -> Option<(Bytes, Vec<(u32, u32)>)> {
         match self {
             Self::ElementaryStream | Self::Packets(_, None) => None,
-            Self::Packets(_, Some(packets)) => Some(framed(&packets.packetize(sound).ok()?, framing).0),
-            Self::TransportStream(packetizer) => transport_packets_of_sound(packetizer, sound),
-            Self::File(samples) => samples.of_sound(&sound.bytes),
+            Self::Packets(_, Some((packets, framing))) => {
+                let packets = packets.packetize(sound).ok()?;
+                let bytes = framed(&packets, *framing).0;
+                let in_rtsp = matches!(framing, Framing::Interleaved(_));
+                let of_rtp = packets.iter().filter(|_| in_rtsp).filter_map(|packet| {
+                    let (packet, payload) = RtpHeader::parse(&packet.bytes).ok()?;
+                    Some((packet.timestamp, payload.len() as u32))
+                });
+                Some((bytes, of_rtp.collect()))
+            }
+            Self::TransportStream(packetizer) => Some((transport_packets_of_sound(packetizer, sound)?, Vec::new())),
+            Self::File(samples) => Some((samples.of_sound(&sound.bytes)?, Vec::new())),
         }
     }
 

@@ -112,7 +112,9 @@ pub struct Server {
     events: VecDeque<ServerEvent>,
     alive: Timestamp,
     refusals: u32,
-    /// A request was answered well.
+    /// How long a connection may be without one that was answered well.
+    first_request: Duration,
+    /// Such a request came.
     asked: bool,
     over: bool,
 }
@@ -125,6 +127,7 @@ impl Server {
         let nonce = format!("{:016x}{:016x}", random.next_u64(), random.next_u64());
         let challenge = settings.account.as_ref().map(|(realm, _)| Challenge::new(realm, &nonce));
         Self {
+            first_request: settings.timeout,
             settings,
             reader: Reader::default(),
             state: State::Init,
@@ -138,6 +141,12 @@ impl Server {
             refusals: 0,
             over: false,
         }
+    }
+
+    /// The same that waits for the first request for so long.
+    #[must_use]
+    pub fn with_patience(self, first: Duration) -> Self {
+        Self { first_request: first, ..self }
     }
 
     /// Takes the next bytes of the connection.
@@ -185,7 +194,8 @@ impl Server {
 
     /// When it has something to do by itself.
     pub fn next_timeout(&self) -> Option<Timestamp> {
-        (!self.over).then_some(self.alive + self.settings.timeout)
+        let patience = if self.asked { self.settings.timeout } else { self.first_request };
+        (!self.over).then_some(self.alive + patience)
     }
 
     /// The next message that is to be sent.
@@ -211,8 +221,11 @@ impl Server {
     fn handle_item(&mut self, now: Timestamp, item: Item) {
         match item {
             Item::Request(request) => {
-                self.alive = now;
                 let response = self.answer(&request);
+                // Who is refused again and again gives no sign of life of a session.
+                if self.asked || response.status == Status::OK {
+                    self.alive = now;
+                }
                 self.asked |= response.status == Status::OK;
                 self.refusals += u32::from(response.status != Status::OK);
                 self.transmit.push_back(response.emit());

@@ -14,6 +14,8 @@ use crate::half::{Arrival, ChannelId, Channels, Half, Wait};
 use crate::plan::SendingPlan;
 use crate::sender::MOVIE_CHANNEL;
 
+mod rtsp;
+
 const FRAMES: u32 = 25;
 
 const AS_IT_IS: &[u8] = b"the file as it is on the disk";
@@ -42,7 +44,7 @@ fn catalogue() -> Catalogue {
     let file =
         (Arc::new(bytes::Bytes::from_static(AS_IT_IS)) as Arc<_>, AS_IT_IS.len() as u64, "video/mpeg".to_owned());
     let (mp4, ts) = (Some(setup("http")), Some(setup("http+ts")));
-    let title = Title { name: "a & b.mpg".to_owned(), about: "1 s".to_owned(), file: Some(file), mp4, ts };
+    let title = Title { name: "a & b.mpg".to_owned(), about: "1 s".to_owned(), file: Some(file), mp4, ts, rtsp: None };
     Catalogue::new(&[title])
 }
 
@@ -241,7 +243,10 @@ fn a_connection_that_says_nothing_or_nonsense_ends() {
 
 #[test]
 fn titles_whose_names_differ_in_their_endings_alone_keep_them() {
-    let title = |name: &str| Title { name: name.to_owned(), about: String::new(), file: None, mp4: None, ts: None };
+    let title = |name: &str| {
+        let (file, mp4, ts, rtsp) = Default::default();
+        Title { name: name.to_owned(), about: String::new(), file, mp4, ts, rtsp }
+    };
     let titles = ["a.mkv", "a.mp4", "b.mp4", "c", ".d"].map(title);
     let stems = titles.each_ref().map(|title| catalogue::stem(&title.name, &titles));
     assert_eq!(stems, ["a.mkv", "a.mp4", "b", "c", ".d"]);
