@@ -21,6 +21,14 @@ pub enum EndpointError {
     /// The system has no random numbers.
     #[error("/dev/urandom cannot be read: {0}")]
     Random(std::io::Error),
+    /// There is no file in which what comes could be kept.
+    #[error("{}: {error}", path.display())]
+    OpenFile {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
     /// What came cannot be kept.
     #[error("the received movie cannot be written: {0}")]
     Write(std::io::Error),

@@ -8,9 +8,9 @@
 //! A caller that must not block drives them on a thread of their own: a [`service`], a [`reception`], and the
 //! [`writer`] of a live stream over TCP or RTP.
 //!
-//! What is received goes into a [`ReceivedFile`], and its audio into an [`AudioFile`] beside that, both within an
-//! [`Allowance`]. [`Watch`] and
-//! [`UnheardSessions`] notice what does not come although it should, at the client and at the server.
+//! What is received goes into [`Files`]: a [`ReceivedFile`], and its audio into an [`AudioFile`] beside that, both within
+//! an [`Allowance`]. What is served comes out of one ([`FileService`]). [`Watch`] and [`UnheardSessions`] notice what does
+//! not come although it should, at the client and at the server.
 #![warn(unreachable_pub)]
 #![allow(
     clippy::disallowed_methods,
@@ -22,6 +22,7 @@ mod allowance;
 mod audio_file;
 mod clock;
 mod error;
+mod file_host;
 mod ports;
 mod random;
 mod received_file;
@@ -34,6 +35,7 @@ mod testing;
 mod turn;
 mod unheard_sessions;
 mod view;
+mod view_to_files;
 mod viewed;
 mod watch;
 pub mod writer;
@@ -42,6 +44,7 @@ pub use allowance::Allowance;
 pub use audio_file::{AudioFile, ReceivedAudio};
 pub use clock::{Clock, MonotonicClock};
 pub use error::EndpointError;
+pub use file_host::{FileHost, FileService};
 pub use ports::Ports;
 pub use random::{random_secret, random_session};
 pub use received_file::ReceivedFile;
@@ -49,6 +52,7 @@ pub use run_clock::RunClock;
 pub use serve::{Served, Serving};
 pub use unheard_sessions::{UnheardSession, UnheardSessions};
 pub use view::Viewing;
+pub use view_to_files::{Files, Heard};
 pub use viewed::Viewed;
 pub use watch::{Noticed, Watch};
 

@@ -1,22 +1,14 @@
 //! Serving adaptive streams over this kernel's sockets.
 
 use std::cell::RefCell;
-use std::fmt::Display;
-use std::fs::File;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use framewire_adaptive::datagram::Drops;
-use framewire_adaptive::frame_plan::FramePlan;
-use framewire_adaptive::host::Host;
-use framewire_adaptive::rate_control::{RateControl, RateControlSettings};
+use framewire_adaptive::rate_control::RateControl;
 use framewire_adaptive::server::ServerSettings;
-use framewire_adaptive::source::PlanWithAudio;
-use framewire_adaptive::stored::FileSource;
 use framewire_adaptive::vtp::Estimate;
-use framewire_endpoint::{EndpointError, Served, Serving, UnheardSessions, random_secret};
-use framewire_media::streaming_file::StreamingFile;
+use framewire_endpoint::{EndpointError, FileService, Served, Serving, UnheardSessions, random_secret};
 use framewire_sim::Cancel;
 use framewire_units::DataSize;
 use framewire_wire::vtp::{Key, Title};
@@ -63,31 +55,17 @@ fn serve_stream(
     let controller: RateControl = controller.parse().map_err(refusal)?;
     let header = estimate_header.map(|bytes| DataSize::from_bytes(bytes.into()));
     let estimate = Estimate::named(estimate, header).map_err(refusal)?;
-    let unusable = |error: &dyn Display| refusal(format!("{}: {error}", path.display()));
-    let file = File::open(&path).map_err(|error| unusable(&error))?;
-    let file = StreamingFile::open(file).map_err(|error| unusable(&error))?;
-    let plan = FramePlan::of_file(&file).map_err(|error| unusable(&error))?;
-    let payload = u16::try_from(file.payload()).map_err(|_| unusable(&"its packets are too large"))?;
-    let settings = ServerSettings {
+    let server = ServerSettings {
         ack_every,
         key: shared_key(key)?,
-        buffer: file.plan().client_buffer,
-        payload,
         repeats: controller.repeats(),
         ..ServerSettings::paper(title_of(title)?, random_secret().map_err(failure)?)
     };
-    let plan = Arc::new(plan);
-    let audio = file.audio().map(|audio| audio.format);
-    let source = Arc::new(FileSource::new(file));
-    let make = controller.maker(RateControlSettings {
-        plan: Some(PlanWithAudio::of(&*source, plan.clone())),
-        estimate,
-        ..RateControlSettings::new(DataSize::from_bytes(payload.into()))
-    });
-    let host = Host::new(source, plan, make, settings, clients).map_err(|error| unusable(&error))?;
-    let serving = Serving::open(host, address("data", data)?, address("control", control)?).map_err(failure)?;
+    let service = FileService { server, rate_control: controller, estimate, clients };
+    let served = service.open(&path).map_err(|error| refusal(format!("{}: {error}", path.display())))?;
+    let serving = Serving::open(served.host, address("data", data)?, address("control", control)?).map_err(failure)?;
     let addresses = serving.addresses().map_err(failure)?;
-    let audio = audio.map(|audio| audio.to_string());
+    let audio = served.audio.map(|audio| audio.to_string());
     let listening = json!({ "audio": audio, "data": addresses[0].to_string(), "control": addresses[1].to_string() });
     listener.call1(py, ("listening", listening.to_string()))?;
     let (served, interruption) = interruptible(py, &Cancel::new(), |cancel| {

@@ -1,14 +1,10 @@
 //! Viewing an adaptive stream over this kernel's sockets.
 
-use std::cell::RefCell;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use framewire_adaptive::client::{Client, ClientEvent, ClientSettings, PlayerSettings, ReportKind};
 use framewire_adaptive::rate_control::RateControl;
-use framewire_endpoint::{
-    Allowance, AudioFile, Noticed, ReceivedAudio, ReceivedFile, Viewed, Viewing, Watch, random_session,
-};
+use framewire_endpoint::{Files, Heard, Noticed, ReceivedAudio, Viewed, Viewing, random_session};
 use framewire_sim::Cancel;
 use framewire_units::{DataSize, Timestamp};
 use pyo3::prelude::*;
@@ -43,43 +39,22 @@ pub(crate) fn view_stream(
         packet_events: true,
         ..ClientSettings::paper(title_of(title)?, random_session().map_err(failure)?)
     };
-    let viewing = Viewing::open(Client::new(settings), address("data", data)?, address("control", control)?);
-    let viewing = viewing.map_err(failure)?;
     let most: DataSize =
         most.parse().map_err(|error| refusal(format!("at most \"{most}\" may be written: {error}; as 16 GB")))?;
-    let sink = sink(path.as_deref(), replace)?;
-    // What is no file of a disk (a pipe to a player) has no end that has to be kept.
-    let is_file = path.as_deref().is_some_and(Path::is_file);
-    let allowance = if is_file { Allowance::of(most) } else { Allowance::unlimited() };
-    let viewing = viewing.within(allowance.clone());
-    let mut audio = AudioFile::beside(path.as_deref(), replace, allowance);
-    let (viewed, interruption) = interruptible(py, &Cancel::new(), |cancel| {
-        let watch = RefCell::new(Watch::new(viewing.now()));
-        viewing.run_and_watch(
-            sink,
-            || cancel.is_raised(),
-            |now, event| {
-                audio.handle(event);
-                watch.borrow_mut().handle(now, event);
-                if let Some(text) = of_client(now, event) {
-                    tell(&listener, &text);
-                }
-            },
-            |now| {
-                if let Some(noticed) = watch.borrow_mut().poll(now) {
-                    tell(&listener, &of_noticed(noticed));
-                }
-            },
-        )
-    });
-    let audio = audio.finish().map_err(failure)?;
-    conclude(py, viewed.map(|viewed| of_viewed(&viewed, audio.as_ref())), interruption)
+    let viewing = Viewing::open(Client::new(settings), address("data", data)?, address("control", control)?);
+    let viewing = viewing.map_err(failure)?;
+    let files = Files { video: path, replace, most };
+    let listener = |heard: Heard<'_>| of_heard(heard).iter().for_each(|event| tell(&listener, event));
+    let (viewed, interruption) =
+        interruptible(py, &Cancel::new(), |cancel| viewing.run_into(&files, || cancel.is_raised(), listener));
+    conclude(py, viewed.map(|(viewed, audio)| of_viewed(&viewed, audio.as_ref())), interruption)
 }
 
-fn sink(path: Option<&Path>, replace: bool) -> PyResult<Box<dyn Write + Send>> {
-    let Some(path) = path else { return Ok(Box::new(io::sink())) };
-    let file = ReceivedFile::open(path, replace).map_err(|error| failure(format!("{}: {error}", path.display())))?;
-    Ok(Box::new(file))
+fn of_heard(heard: Heard<'_>) -> Option<Value> {
+    match heard {
+        Heard::Event(now, event) => of_client(now, event),
+        Heard::Noticed(noticed) => Some(of_noticed(noticed)),
+    }
 }
 
 fn of_noticed(noticed: Noticed) -> Value {

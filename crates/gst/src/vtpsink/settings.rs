@@ -1,22 +1,18 @@
 //! The properties of the element, and the server that they describe.
 
-use std::fmt::Display;
-use std::fs::File;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use framewire_adaptive::frame_plan::FramePlan;
-use framewire_adaptive::host::{Host, MakeController};
+use framewire_adaptive::host::Host;
 use framewire_adaptive::live::{Limits, LiveSource};
 use framewire_adaptive::rate_control::{RateControl, RateControlSettings};
 use framewire_adaptive::server::ServerSettings;
-use framewire_adaptive::source::{Plan, PlanWithAudio};
-use framewire_adaptive::stored::FileSource;
+use framewire_adaptive::vtp;
 use framewire_endpoint::service::Terms;
-use framewire_endpoint::{MonotonicClock, Ports, Serving, random_secret};
-use framewire_media::streaming_file::{PAPER_PAYLOAD, StreamingFile};
+use framewire_endpoint::{FileHost, FileService, MonotonicClock, Ports, Serving, random_secret};
+use framewire_media::streaming_file::PAPER_PAYLOAD;
 use framewire_units::DataSize;
 use gst::glib;
 use gst::prelude::*;
@@ -274,19 +270,15 @@ impl Settings {
                 "location is not set, and no pad was requested: a streaming file, or levels on pads, are needed";
             return Err((gst::ResourceError::NotFound, reason.to_owned()));
         };
-        let unreadable =
-            |error: &dyn Display| (gst::ResourceError::OpenRead, format!("location \"{location}\": {error}"));
-        let file = File::open(location).map_err(|error| unreadable(&error))?;
-        let file = StreamingFile::open(file).map_err(|error| unreadable(&error))?;
-        let plan = FramePlan::of_file(&file).map_err(|error| unreadable(&error))?;
-        let payload = u16::try_from(file.payload()).map_err(|error| unreadable(&error))?;
+        let unreadable = |error: String| (gst::ResourceError::OpenRead, format!("location \"{location}\": {error}"));
         let stem = || Path::new(location).file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let server = self.server(self.title.clone().unwrap_or_else(stem), file.plan().client_buffer, payload)?;
-        let plan = Arc::new(plan);
-        let source = Arc::new(FileSource::new(file));
-        let make = self.maker(payload, Some(PlanWithAudio::of(&*source, plan.clone())));
-        let host = Host::new(source, plan, make, server, self.clients as usize);
-        let host = host.map_err(|error| unreadable(&error))?;
+        let service = FileService {
+            server: self.server(self.title.clone().unwrap_or_else(stem), DataSize::ZERO, LIVE_PAYLOAD)?,
+            rate_control: self.transport.into(),
+            estimate: self.estimate(),
+            clients: self.clients as usize,
+        };
+        let FileHost { host, .. } = service.open(Path::new(location)).map_err(unreadable)?;
         Ok(Serving::on(host, self.open_ports()?))
     }
 
@@ -319,17 +311,16 @@ impl Settings {
         // A group waits whole before it is sent, and the client's playout buffer holds another one while it comes.
         let buffer = DataSize::from_bytes(2 * source.group_size().as_bytes());
         let server = self.server(self.live_title(), buffer, LIVE_PAYLOAD)?;
-        let make = self.maker(LIVE_PAYLOAD, None);
+        // Of what may be known of the future, a live stream has nothing.
+        let settings = RateControlSettings::new(DataSize::from_bytes(LIVE_PAYLOAD.into()));
+        let make =
+            RateControl::from(self.transport).maker(RateControlSettings { estimate: self.estimate(), ..settings });
         let host = Host::new(source.clone(), source.clone(), make, server, self.clients as usize);
         host.map_err(|error| unusable(error.to_string()))
     }
 
-    /// Makes the controller of each session; of what may be known of the future, a live stream has nothing.
-    fn maker(&self, payload: u16, plan: Option<Arc<dyn Plan>>) -> MakeController {
-        let settings = RateControlSettings::new(DataSize::from_bytes(payload.into()));
-        let header = self.estimate_header.map(|bytes| DataSize::from_bytes(bytes.into()));
-        let estimate = self.estimate.counting(header);
-        RateControl::from(self.transport).maker(RateControlSettings { plan, estimate, ..settings })
+    fn estimate(&self) -> vtp::Estimate {
+        self.estimate.counting(self.estimate_header.map(|bytes| DataSize::from_bytes(bytes.into())))
     }
 
     fn live_title(&self) -> String {
