@@ -5,25 +5,39 @@ from os import PathLike
 from pathlib import Path
 from typing import IO, Any, final
 
+from typing_extensions import disjoint_base
+
 __all__ = [
     "CONTROLLERS",
     "ESTIMATES",
+    "FORMER_NAMES",
     "MOST_CLIENTS",
+    "AdaptiveFlow",
+    "BulkFlow",
+    "BurstLoss",
+    "DatagramFlow",
     "Display",
     "EndpointFailure",
     "EndpointRefusal",
+    "ExternalFlow",
+    "Flow",
     "FreezeSums",
     "LadderError",
     "LoadedMovie",
+    "Movie",
     "MovieError",
+    "Network",
     "PlanSettings",
+    "Playout",
     "Scenario",
     "ScenarioError",
     "StopFlag",
+    "StreamFlow",
+    "Wifi",
+    "Wire",
     "__sources__",
     "__version__",
     "check_toml",
-    "codec_refusal",
     "inspect_ladder",
     "join_sides",
     "load_movie",
@@ -59,6 +73,7 @@ class ScenarioError(ValueError):
 CONTROLLERS: list[str]
 MOST_CLIENTS: int
 ESTIMATES: list[str]
+FORMER_NAMES: dict[str, str]
 
 @final
 class Display:
@@ -107,6 +122,187 @@ class LadderError(ValueError):
 class MovieError(ValueError):
     """A file is not an MPEG video elementary stream."""
 
+@disjoint_base
+class Flow:
+    """What every flow has."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def transport(self) -> str: ...
+    @property
+    def station(self) -> int: ...
+    @property
+    def mtu(self) -> int: ...
+    @property
+    def device_queue(self) -> int: ...
+    @property
+    def congestion(self) -> str | None: ...
+
+@final
+class DatagramFlow(Flow):
+    """The movie in datagrams."""
+
+    @property
+    def packets(self) -> str: ...
+    @property
+    def spread(self) -> str: ...
+    @property
+    def rtcp(self) -> str | None: ...
+    @property
+    def send_buffer(self) -> int | None: ...
+    @property
+    def pacing(self) -> str | None: ...
+
+@final
+class StreamFlow(Flow):
+    """The movie as a stream of bytes."""
+
+    @property
+    def rtcp(self) -> str | None: ...
+    @property
+    def send_buffer(self) -> int | None: ...
+    @property
+    def unsent_limit(self) -> int | None: ...
+    @property
+    def pacing(self) -> str | None: ...
+
+@final
+class AdaptiveFlow(Flow):
+    """Levels of a ladder, in datagrams."""
+
+    @property
+    def send_buffer(self) -> int | None: ...
+    @property
+    def start_s(self) -> float: ...
+    @property
+    def ack_every(self) -> int: ...
+
+@final
+class BulkFlow(Flow):
+    """TCP connections that always have data."""
+
+    @property
+    def send_buffer(self) -> int | None: ...
+    @property
+    def unsent_limit(self) -> int | None: ...
+    @property
+    def start_s(self) -> float: ...
+    @property
+    def stop_s(self) -> float | None: ...
+    @property
+    def connections(self) -> int: ...
+
+@final
+class ExternalFlow(Flow):
+    """What applications send."""
+
+@final
+class BurstLoss:
+    """Probabilities of a chain of two states."""
+
+    @property
+    def good_to_bad(self) -> float: ...
+    @property
+    def bad_to_good(self) -> float: ...
+    @property
+    def loss_good(self) -> float: ...
+    @property
+    def loss_bad(self) -> float: ...
+
+@final
+class Wire:
+    """The wire behind the access point, or the link itself. A quantity whose name says no unit is a text for people."""
+
+    @property
+    def rate(self) -> str | None: ...
+    @property
+    def rate_bps(self) -> int | None: ...
+    @property
+    def trace(self) -> str | None: ...
+    @property
+    def delay(self) -> str: ...
+    @property
+    def jitter(self) -> str: ...
+    @property
+    def jitter_s(self) -> float: ...
+    @property
+    def queue(self) -> str: ...
+    @property
+    def queue_discipline(self) -> str: ...
+    @property
+    def outages(self) -> list[tuple[float, float]]: ...
+    @property
+    def loss(self) -> float | BurstLoss: ...
+
+@final
+class Wifi:
+    """One hop of IEEE 802.11. A quantity whose name says no unit is a text for people."""
+
+    @property
+    def standard(self) -> str: ...
+    @property
+    def rate(self) -> str: ...
+    @property
+    def retry(self) -> int: ...
+    @property
+    def queue(self) -> str: ...
+    @property
+    def queue_discipline(self) -> str: ...
+    @property
+    def contenders(self) -> int: ...
+    @property
+    def oven(self) -> list[tuple[float, float]]: ...
+
+@final
+class Network:
+    """What lies between sender and receiver."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def bottleneck(self) -> str: ...
+    @property
+    def wifi(self) -> Wifi | None: ...
+    @property
+    def wire(self) -> Wire: ...
+
+@final
+class Movie:
+    """What is streamed. Equal ones ask for the same files."""
+
+    def __hash__(self) -> int: ...
+    def __eq__(self, value: object, /) -> bool: ...
+    @property
+    def source(self) -> str | None: ...
+    @property
+    def ladder(self) -> str | None: ...
+    @property
+    def codec(self) -> str | None: ...
+    @property
+    def bitrate_bps(self) -> int | None: ...
+    @property
+    def size(self) -> tuple[int, int] | None: ...
+    @property
+    def frame_rate(self) -> tuple[int, int] | None: ...
+    @property
+    def duration_s(self) -> float | None: ...
+    @property
+    def sound(self) -> bool: ...
+
+@final
+class Playout:
+    """The player at the receiver."""
+
+    @property
+    def policy(self) -> str: ...
+    @property
+    def startup_s(self) -> float: ...
+    @property
+    def low_mark_s(self) -> float: ...
+    @property
+    def high_mark_s(self) -> float: ...
+
 @final
 class Scenario:
     """A scenario in its resolved form: read once, and then handed from one step of a run to the next."""
@@ -128,7 +324,20 @@ class Scenario:
     @property
     def seed(self) -> int: ...
     @property
-    def flows(self) -> list[tuple[str, str]]: ...
+    def layout(self) -> str: ...
+    @property
+    def limit_s(self) -> float | None: ...
+    @property
+    def movie(self) -> Movie: ...
+    @property
+    def network(self) -> Network: ...
+    @property
+    def playout(self) -> Playout: ...
+    @property
+    def flows(self) -> list[DatagramFlow | StreamFlow | AdaptiveFlow | BulkFlow | ExternalFlow]: ...
+    def equivalent_flows(self) -> list[list[str]]: ...
+    def codec_refusal(self, codec: str) -> str | None: ...
+    def identity(self, trace_digest: str | None) -> str: ...
     @property
     def streams_movie(self) -> bool: ...
     @property
@@ -157,7 +366,6 @@ class LoadedMovie:
 
 def resolved_scenario(json: str) -> Scenario: ...
 def check_toml(text: str) -> None: ...
-def codec_refusal(codec: str, flows: Sequence[tuple[str, str, str | None]]) -> str | None: ...
 def meant_quantity(text: str, quantity: str) -> str | None: ...
 def trace_mean_rate(path: str) -> int: ...
 def trace_rates(path: str, seconds: int) -> list[int]: ...

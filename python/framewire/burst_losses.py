@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from framewire.transports import DATAGRAM
+from framewire.scenario import DatagramFlow, Scenario
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,7 +20,7 @@ FEW = 0.01
 """Less than this part of a flow's frames is not worth a word."""
 
 
-def notes(scenario: Mapping[str, Any], frames: pl.DataFrame) -> list[str]:
+def notes(scenario: Scenario, frames: pl.DataFrame) -> list[str]:
     """A sentence for each flow of datagrams that does not spread its frames, most of whose lost frames began to lack
     something at a full queue. The ledger records it; the table of packets, which grows with every packet,
     is not needed.
@@ -29,10 +28,11 @@ def notes(scenario: Mapping[str, Any], frames: pl.DataFrame) -> list[str]:
     >>> import polars as pl
     >>> ledger = {"flow": ["udp"] * 4, "fate": ["lost", "lost", "shown", "lost"],
     ...           "root_cause": ["queue full", "queue full", None, "random loss"]}
-    >>> [note] = notes({"flow": [{"name": "udp", "transport": "udp"}]}, pl.DataFrame(ledger))
+    >>> from framewire.scenario import load
+    >>> [note] = notes(load({"flow": [{"transport": "udp"}]}), pl.DataFrame(ledger))
     >>> note.partition(": ")[0]
     'of 4 frames of udp 3 were lost, 2 of them to a full queue'
-    >>> notes({"flow": [{"name": "udp", "transport": "udp", "spread": "frame-interval"}]}, pl.DataFrame(ledger))
+    >>> notes(load({"flow": [{"transport": "udp", "spread": "frame-interval"}]}), pl.DataFrame(ledger))
     []
     """
     import polars as pl
@@ -58,10 +58,6 @@ def notes(scenario: Mapping[str, Any], frames: pl.DataFrame) -> list[str]:
     ]
 
 
-def unspread(scenario: Mapping[str, Any]) -> list[str]:
+def unspread(scenario: Scenario) -> list[str]:
     """The names of the flows of datagrams that send all packets of a frame at once."""
-    return [
-        str(flow["name"])
-        for flow in scenario.get("flow", [])
-        if flow.get("transport") in DATAGRAM and flow.get("spread", "none") == "none" and "name" in flow
-    ]
+    return [flow.name for flow in scenario.flows if isinstance(flow, DatagramFlow) and flow.spread == "none"]

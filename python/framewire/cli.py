@@ -344,7 +344,9 @@ def check(scenario: ScenarioFile, overrides: Overrides = None) -> None:
     resolved = scenario_module.load(scenario, set=overrides)
     with scenario_module.naming(scenario):
         content.check(resolved)
-    typer.echo(f"{scenario}: a valid scenario, {resolved.name}, with flows {', '.join(resolved.flows)}")
+    typer.echo(
+        f"{scenario}: a valid scenario, {resolved.name}, with flows {', '.join(flow.name for flow in resolved.flows)}"
+    )
 
 
 @scenario_app.command(epilog="Example: framewire scenario schema > scenario.schema.json")

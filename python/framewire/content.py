@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,18 +12,14 @@ from framewire import _native, files
 from framewire.content_store import existing
 from framewire.errors import InputError
 from framewire.files import sha256
-from framewire.scenario import Scenario, check_network
-from framewire.transports import ADAPTIVE, BULK, EXTERNAL
+from framewire.scenario import DatagramFlow, Movie, Scenario, StreamFlow, check_network
 
 if TYPE_CHECKING:
     from framewire.movie.sound import Sound
 
-__all__ = ["MOVIELESS", "Content", "check", "check_codec", "prepare", "streams_movie", "top_level"]
+__all__ = ["Content", "check", "check_codec", "prepare", "streams_movie", "top_level"]
 
 Progress = Callable[[str, float], None]
-
-MOVIELESS = (*ADAPTIVE, BULK)
-"""Transports that do not send the movie."""
 
 LADDERS = "lab-"
 """How the names of the lab's ladders begin; the rest is that of a preset."""
@@ -61,25 +58,26 @@ def prepare(scenario: Scenario, progress: Progress | None = None) -> Content:
     Raises InputError, which names the key, for what cannot be made or sent.
     """
     report = progress or (lambda _step, _share: None)
-    wanted = scenario.data["movie"]
-    ladder, ladder_s = (None, 0.0) if wanted.get("ladder") is None else _ladder(scenario, report)
+    wanted = scenario.movie
+    ladder, ladder_s = (None, 0.0) if wanted.ladder is None else _ladder(wanted, report)
     if not streams_movie(scenario):
         return Content(None, ladder, ladder_s or None, {})
-    if ladder is not None and wanted.get("source") is None:
+    if wanted.source is None:
+        assert ladder is not None, "a scenario that sends a movie says which"
         return Content(_movie_of(ladder), ladder, ladder_s, {})
     from framewire import movie  # only runs need it
     from framewire.movie.sound import sound_of
 
     made = movie.prepare(
-        wanted["source"],
-        wanted.get("bitrate"),
-        wanted.get("duration"),
-        wanted.get("codec"),
-        size=wanted.get("size"),
-        frame_rate=wanted.get("frame_rate"),
+        wanted.source,
+        wanted.bitrate_bps,
+        wanted.duration_s,
+        wanted.codec,
+        size=wanted.size,
+        frame_rate=_frame_rate(wanted),
         progress=report,
     )
-    sound = sound_of(Path(wanted["source"]), progress=report) if wanted.get("sound") else None
+    sound = sound_of(Path(wanted.source), progress=report) if wanted.sound else None
     facts = made.metadata if sound is None else made.metadata | {"sound_start_ns": sound.start_ns}
     return Content(made.path, ladder, max(made.duration_s, ladder_s), facts, sound)
 
@@ -92,23 +90,22 @@ def check(scenario: Scenario) -> None:
     Raises InputError, which names key and value, for what is not.
     """
     check_network(scenario)
-    wanted = scenario.data["movie"]
-    ladder = wanted.get("ladder")
-    if ladder is not None and not is_of_the_lab(ladder):
-        path, _ = _ladder(scenario, lambda _step, _share: None)
-        if streams_movie(scenario) and wanted.get("source") is None:
+    wanted = scenario.movie
+    if wanted.ladder is not None and not is_of_the_lab(wanted.ladder):
+        path, _ = _ladder(wanted, lambda _step, _share: None)
+        if streams_movie(scenario) and wanted.source is None:
             _movie_of(path)
-    source = wanted.get("source")
+    source = wanted.source
     if source in (None, "lab") or not streams_movie(scenario):
         check_codec(scenario)
         return
     from framewire import movie
     from framewire.movie.sound import check as check_sound
 
-    asked = (wanted.get("bitrate"), wanted.get("duration"), wanted.get("codec"))
+    asked = (wanted.bitrate_bps, wanted.duration_s, wanted.codec)
     try:
-        movie.check(source, *asked, size=wanted.get("size"), frame_rate=wanted.get("frame_rate"))
-        if wanted.get("sound"):
+        movie.check(source, *asked, size=wanted.size, frame_rate=_frame_rate(wanted))
+        if wanted.sound:
             check_sound(Path(source))
     except InputError as error:
         raise InputError(f'movie.source = "{source}": {str(error).removeprefix(f"{source}: ")}') from None
@@ -121,18 +118,17 @@ def check_codec(scenario: Scenario) -> None:
     How packets are cut belongs to it. Of a movie that is encoded the reader of scenarios has said so. Raises
     InputError, which names key, flow and codec, and what else would do.
     """
-    wanted = scenario.data["movie"]
-    source, ladder = wanted.get("source"), wanted.get("ladder")
-    own = [flow for flow in carriers(scenario) if flow[1] not in (*MOVIELESS, EXTERNAL)]
-    if not own:
+    wanted = scenario.movie
+    source, ladder = wanted.source, wanted.ladder
+    if not any(isinstance(flow, DatagramFlow | StreamFlow) for flow in scenario.flows):
         return
-    is_made = source == "lab" or wanted.get("bitrate") is not None or (source is None and is_of_the_lab(ladder))
-    if is_made:
+    is_made = source == "lab" or wanted.bitrate_bps is not None
+    if is_made or (source is None and ladder is not None and is_of_the_lab(ladder)):
         return
     from framewire import movie
 
-    path = Path(source) if source is not None else _movie_of(_ladder(scenario, lambda _step, _share: None)[0])
-    reason = _native.codec_refusal(movie.codec_of(path), own)
+    path = Path(source) if source is not None else _movie_of(_ladder(wanted, lambda _step, _share: None)[0])
+    reason = scenario.parsed.codec_refusal(movie.codec_of(path))
     if reason is None:
         return
     if source is None:
@@ -145,7 +141,8 @@ def check_codec(scenario: Scenario) -> None:
 
 def carriers(scenario: Scenario) -> list[tuple[str, str, str | None]]:
     """What decides which codecs a flow carries: its name, transport, and where it has one the rule of its packets."""
-    return [(flow["name"], flow["transport"], flow.get("packets")) for flow in scenario.data["flow"]]
+    packets = [flow.packets if isinstance(flow, DatagramFlow) else None for flow in scenario.flows]
+    return [(flow.name, flow.transport, rule) for flow, rule in zip(scenario.flows, packets, strict=True)]
 
 
 def is_of_the_lab(ladder: str) -> bool:
@@ -153,16 +150,19 @@ def is_of_the_lab(ladder: str) -> bool:
     return ladder.startswith(LADDERS) and "/" not in ladder
 
 
-def _ladder(scenario: Scenario, progress: Progress) -> tuple[Path, float]:
+def _frame_rate(movie: Movie) -> Fraction | None:
+    return None if movie.frame_rate is None else Fraction(*movie.frame_rate)
+
+
+def _ladder(wanted: Movie, progress: Progress) -> tuple[Path, float]:
     """The streaming file and its length."""
     from framewire.movie import ladder
     from framewire.movie.ladder import build
 
-    named = str(scenario.data["movie"]["ladder"])
+    named = str(wanted.ladder)
     preset = named.removeprefix(LADDERS)
     if is_of_the_lab(named):
-        own = scenario.data["movie"].get("source") is None
-        codec = scenario.data["movie"].get("codec", "mpeg4") if own else "mpeg4"
+        codec = (wanted.codec if wanted.source is None else None) or "mpeg4"
         made = ladder.make(preset=preset, codec=codec, progress=progress)
         return made.streaming_file, float(made.description["duration_s"])
     path = Path(named)

@@ -11,8 +11,9 @@ from typing import Any
 
 import polars as pl
 
+from framewire._native import FORMER_NAMES
 from framewire.run_description import rate_number
-from framewire.transports import ADAPTIVE, FORMER_NAMES
+from framewire.transports import ADAPTIVE
 
 __all__ = ["NEEDED", "frames", "summary", "transports"]
 

@@ -18,10 +18,9 @@ from framewire.errors import InputError, RunError
 from framewire.lock import LockedError
 from framewire.missing_frames import told_apart
 from framewire.run_handle import Progress, RunHandle
-from framewire.scenario import Overrides, Scenario, check_emulated, check_simulated, load, naming
+from framewire.scenario import ExternalFlow, Overrides, Scenario, check_emulated, check_simulated, load, naming
 from framewire.stopping import StopRequest
 from framewire.suggestions import refused
-from framewire.transports import EXTERNAL
 
 if TYPE_CHECKING:
     import polars as pl
@@ -150,7 +149,7 @@ def start(
             sent = _prepare(resolved, notify)
             settled = resolved.lasting(sent.duration_s)
         with partial_directory(settled.name, out) as (partial, directory):
-            tell = told_apart(notify, dict(settled.parsed.flows))
+            tell = told_apart(notify, {flow.name: flow.transport for flow in settled.flows})
             outcome = carry_out(settled, sent, partial, tell, stop)
             seal(partial)
             partial.rename(directory)
@@ -182,7 +181,12 @@ def _simulate(
         loaded = _native.load_movie(movie, ladder, sound)
         with stop.carried_out_by(lambda _count: flag.raise_()):
             notify(
-                {"event": "started", "flows": [*scenario.flows], "frames": len(loaded), "movie_s": loaded.duration_s}
+                {
+                    "event": "started",
+                    "flows": [flow.name for flow in scenario.flows],
+                    "frames": len(loaded),
+                    "movie_s": loaded.duration_s,
+                }
             )
             document = _native.simulate(
                 scenario.parsed,
@@ -222,9 +226,9 @@ def _plan(scenario: Scenario, sent: Content, directory: Path) -> dict[str, Any]:
 
 def _check_files(scenario: Scenario) -> None:
     """Raises MachineError where the emulator may not open as many files as the flows of a scenario take."""
-    flows = scenario.parsed.flows
-    applications = sum(transport == EXTERNAL for _, transport in flows)
-    needed = resources.files_of_emulation(len(flows), applications, together=scenario.data.get("layout") == "together")
+    flows = scenario.flows
+    applications = sum(isinstance(flow, ExternalFlow) for flow in flows)
+    needed = resources.files_of_emulation(len(flows), applications, together=scenario.together)
     resources.check(needed, f"emulated networks of {len(flows)} flow{'s' * (len(flows) != 1)}")
 
 

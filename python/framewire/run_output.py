@@ -17,14 +17,13 @@ from framewire import (
     burst_losses,
     capture_notes,
     equivalent_flows,
-    files,
     terminal,
     unexplained_losses,
 )
 from framewire.commands import stdout
 from framewire.errors import InputError
 from framewire.run import Run
-from framewire.transports import EXTERNAL
+from framewire.scenario import ExternalFlow, Scenario, read
 
 if TYPE_CHECKING:
     from framewire.as_decoded import Score
@@ -47,8 +46,8 @@ def print_run(result: Run, report: Path | None, verdict: Verdict | None) -> None
     console.print(terminal.comparison(rows))
     if any(row["not_offered"] for row in rows):
         console.print("Shares and losses are of the frames that were offered to the transports.")
-    scenario = files.read_toml(result.results.scenario)
-    applications = any(flow.get("transport") == EXTERNAL for flow in scenario.get("flow", []))
+    scenario = read(result.results.scenario)
+    applications = any(isinstance(flow, ExternalFlow) for flow in scenario.flows)
     protocols = result.results.protocols if applications else {}
     for note in (
         equivalent_flows.note(scenario),
@@ -112,9 +111,9 @@ def _of_verdict(verdict: Verdict | None) -> list[str]:
     return later
 
 
-def _unexplained(scenario: Mapping[str, Any], result: Run) -> list[str]:
+def _unexplained(scenario: Scenario, result: Run) -> list[str]:
     """Notes on losses whose cause is not known; tables that cannot be read cost only these."""
-    if not any(flow["transport"] == EXTERNAL for flow in scenario["flow"]):
+    if not any(isinstance(flow, ExternalFlow) for flow in scenario.flows):
         return []
     try:
         return unexplained_losses.notes(scenario, result.frames, result.results.packets)

@@ -17,22 +17,51 @@ from pathlib import Path
 from typing import Any
 
 from framewire import _native, files
+from framewire._native import (
+    AdaptiveFlow,
+    BulkFlow,
+    BurstLoss,
+    DatagramFlow,
+    ExternalFlow,
+    Movie,
+    Network,
+    Playout,
+    StreamFlow,
+    Wifi,
+    Wire,
+)
 from framewire.errors import InputError
 
 __all__ = [
+    "AdaptiveFlow",
+    "BulkFlow",
+    "BurstLoss",
+    "DatagramFlow",
+    "ExternalFlow",
+    "Flow",
+    "Movie",
+    "Network",
     "Overrides",
+    "Playout",
     "Scenario",
+    "StreamFlow",
+    "Wifi",
+    "Wire",
     "check_emulated",
     "check_network",
     "check_simulated",
     "load",
     "naming",
     "pairs_of",
+    "read",
     "schema",
     "toml_literal",
 ]
 
 Overrides = Mapping[str, object] | Iterable[str]
+
+Flow = DatagramFlow | StreamFlow | AdaptiveFlow | BulkFlow | ExternalFlow
+"""A flow is of one of these families, each with its own settings."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +69,8 @@ class Scenario:
     """A scenario in its resolved form: every default written out.
 
     >>> scenario = load('[[flow]]\\ntransport = "udp"')
-    >>> scenario.data["movie"]["bitrate"], scenario.flows
-    ('6 Mbit/s', ['udp'])
+    >>> [flow.name for flow in scenario.flows], scenario.network.wire.rate_bps, scenario.movie.bitrate_bps
+    (['udp'], 100000000, 6000000)
     """
 
     parsed: _native.Scenario
@@ -54,7 +83,7 @@ class Scenario:
 
     @cached_property
     def data(self) -> dict[str, Any]:
-        """The same, as the JSON document that the emulator reads: quantities are texts with units."""
+        """The same as the JSON document that the emulator reads: quantities are texts with units."""
         document: dict[str, Any] = json.loads(self.parsed.json())
         return document
 
@@ -64,9 +93,29 @@ class Scenario:
         return self.parsed.name
 
     @property
-    def flows(self) -> list[str]:
-        """Names of the flows, in order."""
-        return [name for name, _ in self.parsed.flows]
+    def flows(self) -> list[Flow]:
+        """The flows, in order, each of the class of its family."""
+        return [*self.parsed.flows]
+
+    @property
+    def network(self) -> Network:
+        """What lies between sender and receiver."""
+        return self.parsed.network
+
+    @property
+    def movie(self) -> Movie:
+        """What is streamed."""
+        return self.parsed.movie
+
+    @property
+    def playout(self) -> Playout:
+        """The player at the receiver."""
+        return self.parsed.playout
+
+    @property
+    def together(self) -> bool:
+        """Whether all flows share one network."""
+        return self.parsed.layout == "together"
 
     def lasting(self, movie_duration_s: float | None) -> Scenario:
         """The same when the length of the movie, or of a longer ladder, is known: its limit follows from that.
@@ -116,6 +165,15 @@ def load(
             raise InputError(str(error)) from None
         raise InputError(f"{scenario}: {_what_else(text, scenario) or error}") from None
     return Scenario(parsed)
+
+
+def read(text: str) -> Scenario:
+    """Read the text of a scenario, as that of a run directory.
+
+    Raises InputError for what is no scenario.
+    """
+    with _refusals():
+        return Scenario(_parse(text))
 
 
 _parse = _native.Scenario.read

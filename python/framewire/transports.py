@@ -104,13 +104,9 @@ def of_family(family: str) -> tuple[str, ...]:
     return tuple(one.name for one in TRANSPORTS if one.family == family)
 
 
-FORMER_NAMES = {"better": "vtp-hybrid"}
-"""Names in scenarios and results of earlier versions, and what they are called now."""
-
-
 def current_name(name: str) -> str:
     """What a transport is called now that had another name in an earlier version."""
-    return FORMER_NAMES.get(name, name)
+    return _native.FORMER_NAMES.get(name, name)
 
 
 DATAGRAM = of_family("datagram")

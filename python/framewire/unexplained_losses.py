@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from framewire.transports import EXTERNAL
+from framewire.scenario import ExternalFlow, Scenario
 
 if TYPE_CHECKING:
     import polars as pl
@@ -13,14 +12,16 @@ if TYPE_CHECKING:
 __all__ = ["notes"]
 
 
-def notes(scenario: Mapping[str, Any], frames: pl.DataFrame, packets: pl.DataFrame) -> list[str]:
+def notes(scenario: Scenario, frames: pl.DataFrame, packets: pl.DataFrame) -> list[str]:
     """A sentence for each flow of applications with lost frames of which the ledger does not say why.
 
     Which frame a packet carries cannot be read where an application packs or encrypts it in a way of its own. That the
     network dropped packets of the flow is known all the same.
 
     >>> import polars as pl
-    >>> flows = {"flow": [{"name": "srt", "transport": "external"}]}
+    >>> from framewire.scenario import load
+    >>> ends = {"sender": {"command": ["send", "{movie}"]}, "receiver": {"command": ["receive"]}}
+    >>> flows = load({"flow": [{"name": "srt", **ends}]})
     >>> frames = pl.DataFrame({"flow": ["srt"] * 3, "fate": ["shown", "lost", "lost"], "root_cause": [None, None, "x"]})
     >>> drops = {"flow": ["srt"] * 4, "packet": [1, 2, 3, 4], "direction": ["forward"] * 4,
     ...          "outcome": ["dropped", "dropped", "delivered", "dropped"],
@@ -41,7 +42,7 @@ def notes(scenario: Mapping[str, Any], frames: pl.DataFrame, packets: pl.DataFra
     """
     import polars as pl
 
-    theirs = [flow.get("name") for flow in scenario.get("flow", []) if flow.get("transport") == EXTERNAL]
+    theirs = [flow.name for flow in scenario.flows if isinstance(flow, ExternalFlow)]
     if not theirs or frames.is_empty() or not {"flow", "fate", "root_cause"} <= set(frames.columns):
         return []
     unknown = frames.filter((pl.col("fate") == "lost") & pl.col("root_cause").is_null() & pl.col("flow").is_in(theirs))

@@ -349,7 +349,7 @@ def scenario_text(
         f'\n[[flow]]\nname = {json.dumps(name)}\ntransport = "{one.transport}"\n' for name, one in deliveries.items()
     )
     return (
-        f'version = 1\nname = "made up"\nseed = 1\nlayout = "{layout}"\n\n[movie]\nsource = "lab"\n'
+        f'version = 1\nname = "made-up"\nseed = 1\nlayout = "{layout}"\n\n[movie]\nsource = "lab"\n'
         f'bitrate = "6 Mbit/s"\n\n[network]\nkind = "{"wifi" if interference is not None else "wired"}"\n'
         f'{oven}\n[playout]\npolicy = "{policy}"\nstartup = "1 s"\n{flows}'
     )

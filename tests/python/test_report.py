@@ -20,7 +20,7 @@ import pytest
 from report_run import Delivery, Picture, make_movie, prompt, read_pictures, without, write_run
 
 from conftest import REPOSITORY
-from framewire import report
+from framewire import report, scenario
 from framewire.campaign import origin
 from framewire.campaign.index import Place
 from framewire.errors import InputError
@@ -212,20 +212,22 @@ def test_a_partial_disturbed_run_says_so_at_the_top(movie: Path, pictures: list[
 
 def test_what_chance_there_is_is_told_as_it_is_in_each_world(full_run: Path) -> None:
     run = load(full_run)
-    run.scenario = {"network": {"kind": "wired", "wire": {"loss": "0 %", "jitter": "0 s"}}}
+    wired: dict[str, Any] = {"network": {"kind": "wired"}, "flow": [{"transport": "udp"}]}
+    run.scenario = scenario.load(wired)
     for world, in_real_time in (("simulated", False), ("emulated", True)):
         run.info["world"] = world
         told = str(caveats(run, {})[-1])
         assert "another seed changes nothing" in told
         assert ("In real time the order of packets is chance" in told) is in_real_time
     run.info["world"] = "simulated"
-    run.scenario["flow"] = [{"congestion": "cubic"}, {"congestion": "bbr"}]
+    bbr = [{"transport": "tcp"}, {"name": "bbr", "transport": "tcp", "congestion": "bbr"}]
+    run.scenario = scenario.load(wired | {"flow": bbr})
     assert str(caveats(run, {})[-1]).startswith("Nothing of the network is drawn from the seed; when BBR probes is")
-    run.scenario["flow"] = [{"congestion": "cubic"}]
+    run.scenario = scenario.load(wired | {"flow": bbr[:1]})
     assert "another seed changes nothing" in str(caveats(run, {})[-1])
-    run.scenario["layout"] = "together"
+    run.scenario = scenario.load(wired | {"flow": bbr[:1], "layout": "together"})
     assert "the order in which flows begin" in str(caveats(run, {})[-1])
-    run.scenario["network"]["wire"]["loss"] = "1 %"
+    run.scenario = scenario.load(wired | {"network": {"kind": "wired", "wire": {"loss": "1 %"}}})
     assert "another seed changes nothing" not in " ".join(map(str, caveats(run, {})))
 
 
@@ -276,9 +278,10 @@ def test_what_streams_and_cross_traffic_got_is_told_where_they_share(full_run: P
     bulk = replace(run.flows[0], name="reno", transport="bulk")
     run.flows.append(bulk)
     assert competition(run) == [], "each had a network of its own"
-    run.scenario |= {"layout": "together", "network": {"kind": "wifi", "wire": {"rate": "100 Mbit/s"}}}
+    together = {"layout": "together", "flow": [{"transport": "udp"}, {"name": "reno", "transport": "bulk"}]}
+    run.scenario = scenario.load(together | {"network": {"kind": "wifi", "wire": {"rate": "100 Mbit/s"}}})
     assert "of a link" not in competition(run)[0], "the wire behind the access point is not what they shared"
-    run.scenario["network"] = {"kind": "wired", "wire": {"rate": "3 Mbit/s"}}
+    run.scenario = scenario.load(together | {"network": {"kind": "wired", "wire": {"rate": "3 Mbit/s"}}})
     (told,) = competition(run)
     assert "of a link of 3 Mbit/s: <b>udp</b> " in told
     assert told.endswith("<b>reno</b> nothing.")
@@ -331,7 +334,7 @@ def test_sixteen_flows_have_markers_and_bars_of_their_own() -> None:
 
 @pytest.mark.parametrize("count", [1, 12])
 def test_any_number_of_flows(count: int, movie: Path, pictures: list[Picture], tmp_path: Path) -> None:
-    deliveries = {f"tcp {number}": Delivery("tcp", prompt(pictures), datagrams=False) for number in range(count)}
+    deliveries = {f"tcp-{number}": Delivery("tcp", prompt(pictures), datagrams=False) for number in range(count)}
     page = build(write_run(tmp_path / "run", movie, deliveries, sniffer=False))
     assert page.text.count("alone was run") == (1 if count == 1 else 0)
     styles = [(trace["line"]["color"], trace["line"]["dash"], trace["marker"]["symbol"]) for trace in

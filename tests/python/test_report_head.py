@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,32 +16,38 @@ from framewire.report.data import ReportRun, load
 from framewire.report.facts import facts
 from framewire.report.figures.over_time import frame_throughput
 from framewire.report.page import versions
+from framewire.scenario import Scenario
+from framewire.scenario import load as load_scenario
 
-WIRE = {"rate": "8 Mbit/s", "delay": "20 ms", "jitter": "0 s", "queue": "100 ms", "loss": "1 %", "outages": []}
+WIRE = {"rate": "8 Mbit/s", "delay": "20 ms", "queue": "100 ms", "loss": "1 %"}
+
+
+def scenario(*, wire: dict[str, Any] | None = None, network: dict[str, Any] | None = None, **others: Any) -> Scenario:
+    """One flow over a wire, or over another network with it."""
+    wire = WIRE if wire is None else wire
+    network = {"kind": "wired", "bottleneck": "remote"} if network is None else network
+    return load_scenario({"network": network | {"wire": wire}, "flow": [{"transport": "udp"}], **others})
 
 
 @pytest.fixture
 def run() -> ReportRun:
     found = load(REPOSITORY / "tests/golden/format-3")
-    found.scenario |= {"network": {"kind": "wired", "bottleneck": "remote", "wire": dict(WIRE)}}
+    found.scenario = scenario()
     return found
 
 
 def test_the_head_names_the_network_and_the_movie(run: ReportRun) -> None:
     assert dict(facts(run))["network"] == ("wired, 8 Mbit/s, 20 ms each way, queue 100 ms, loss 1 %, bottleneck remote")
-    run.scenario["network"]["wire"] |= {"jitter": "5 ms", "outages": [["1 s", "2 s"]]}
+    run.scenario = scenario(wire=WIRE | {"jitter": "5 ms", "outages": [["1 s", "2 s"]]})
     assert "jitter up to 5 ms, queue 100 ms, loss 1 %, outages 1 s to 2 s" in dict(facts(run))["network"]
-    run.scenario["network"] = {
-        "kind": "wifi",
-        "wifi": {"standard": "802.11b", "rate": "auto", "retry": 4},
-        "wire": WIRE,
-    }
+    run.scenario = scenario(network={"kind": "wifi", "wifi": {"standard": "802.11b", "rate": "auto", "retry": 4}})
     told = dict(facts(run))["network"]
-    assert told.startswith("wifi, 802.11b, automatic rate, 4 transmissions at most; behind it a wire: 8 Mbit/s")
+    assert told.startswith("wifi, 802.11b, automatic rate, 4 transmissions at most, queue of the access point ")
+    assert ", bottleneck local-device; behind it a wire: 8 Mbit/s, 20 ms each way" in told
     run.info["movie"] = {"width": 720, "height": 576, "frame_rate": 25.0}
-    run.scenario["movie"] = {"source": "/home/me/film.mp4", "codec": "h264"}
+    run.scenario = scenario(movie={"source": "/home/me/film.mp4", "bitrate": "1 Mbit/s", "codec": "h264"})
     assert dict(facts(run))["movie"].startswith("film.mp4, h264, 720x576, 25 frames/s"), "as it was asked for"
-    run.scenario["movie"] = {"source": "lab"}
+    run.scenario = scenario(movie={"source": "lab"})
     assert dict(facts(run))["movie"].startswith("the lab's test movie, 720x576")
 
 
@@ -60,13 +67,13 @@ def test_the_head_names_the_codec_of_the_movie_that_is_there(
     film = tmp_path / f"film.{ending}"
     film.write_bytes(bytes.fromhex(begin) + bytes(64))
     run.info["movie"] = {"path": str(film), "width": 720, "height": 576, "frame_rate": 25.0}
-    run.scenario["movie"] = {"source": str(film)}
+    run.scenario = scenario(movie={"source": str(film)})
     assert dict(facts(run))["movie"].startswith(f"film.{ending}, {said}, 720x576")
 
 
 def test_the_link_is_drawn_as_far_as_it_says_something(run: ReportRun) -> None:
     def drawn(rate: str) -> tuple[list[str], str]:
-        run.scenario["network"]["wire"]["rate"] = rate
+        run.scenario = scenario(wire=WIRE | {"rate": rate})
         figure = frame_throughput(run)
         return [trace["name"] for trace in figure.data], figure.hint
 
@@ -76,30 +83,30 @@ def test_the_link_is_drawn_as_far_as_it_says_something(run: ReportRun) -> None:
     names, hint = drawn("1 Gbit/s")
     assert "link" not in names
     assert "(1 Gbit/s) is far above this plot" in hint
-    run.scenario["network"]["kind"] = "wifi"
-    assert "link" not in drawn("1 Mbit/s")[0], "over the air there is no rate that is always there"
+    run.scenario = scenario(network={"kind": "wifi"})
+    names = [trace["name"] for trace in frame_throughput(run).data]
+    assert "link" not in names, "over the air there is no rate that is always there"
 
 
 def test_a_trace_is_drawn_second_by_second_and_missed_where_it_is_gone(run: ReportRun, tmp_path: Path) -> None:
     trace = tmp_path / "cell.down"
     trace.write_text("".join(f"{at}\n" for at in [*range(100, 1001, 100), 1500, 2000]))
-    wire = run.scenario["network"]["wire"]
-    wire |= {"trace": str(trace)}
-    del wire["rate"]
+    wire = {key: value for key, value in WIRE.items() if key != "rate"}
+    run.scenario = scenario(wire=wire | {"trace": str(trace)})
     link = of_link(run)
     assert link is not None
     assert link.per_second(4) == [120_000, 24_000, 120_000, 24_000], "1,500 bytes each, repeated"
     assert replace(link, outages=[(0.5, 1.25)]).per_second(2) == [60_000, 18_000]
     assert "trace cell.down (0.1 Mbit/s in the mean)" in dict(facts(run))["network"]
     (tmp_path / "elsewhere.down").write_text("")
-    wire["trace"] = str(tmp_path / "elsewhere.down")
+    run.scenario = scenario(wire=wire | {"trace": str(tmp_path / "elsewhere.down")})
     assert "trace elsewhere.down, 20 ms" in dict(facts(run))["network"]
     assert "its recording (trace elsewhere.down) is no longer there" in frame_throughput(run).hint
 
 
 def test_the_scenario_is_shown_without_this_machines_directories(run: ReportRun) -> None:
     sender = ["/opt/mine/sender", "--to={receiver}:{port}", "/usr/bin/true", "/dev/stdin"]
-    run.scenario = {"movie": {"source": "/home/me/My Films/film.mp4"}, "network": {"wire": {"trace": "/data/a.down"}}}
+    run.scenario = scenario(movie={"source": "/home/me/My Films/film.mp4"}, wire={"trace": "/data/a.down"})
     run.scenario_text = (
         f'[movie]\nsource = "/home/me/My Films/film.mp4"\n[network.wire]\ntrace = "/data/a.down"\n'
         f"[[flow]]\nsender.command = {json.dumps(sender)}\n"

@@ -69,9 +69,6 @@ macro_rules! rate_control {
 }
 rate_controls! { rate_control }
 
-/// Names that files of earlier versions have.
-const FORMER_NAMES: [(&str, RateControl); 1] = [("better", RateControl::Hybrid)];
-
 /// What a rate control is made for.
 #[derive(Clone)]
 pub struct RateControlSettings {
@@ -163,12 +160,17 @@ pub struct UnknownRateControl {
     name: String,
 }
 
+impl RateControl {
+    /// Names in scenarios and results of earlier versions, and what they are called now.
+    pub const FORMER_NAMES: [(&str, Self); 1] = [("better", Self::Hybrid)];
+}
+
 impl FromStr for RateControl {
     type Err = UnknownRateControl;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
         let known = Self::ALL.into_iter().find(|known| known.as_str() == name);
-        let former = FORMER_NAMES.into_iter().find(|(former, _)| *former == name);
+        let former = Self::FORMER_NAMES.into_iter().find(|(former, _)| *former == name);
         known.or(former.map(|(_, control)| control)).ok_or_else(|| UnknownRateControl { name: name.to_owned() })
     }
 }

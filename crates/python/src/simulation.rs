@@ -43,18 +43,12 @@ impl LoadedMovie {
     /// Length in seconds of what takes longer, movie or ladder; 0 where there is neither.
     #[getter]
     fn duration_s(&self) -> f64 {
-        let movie = self
-            .content
-            .movie()
-            .map(|(_, movie)| movie.index.sequence.frame_rate.time_of(movie.index.frames.len() as u64));
-        let ladder = self.content.ladder().map(|(_, ladder)| ladder.duration());
-        movie.max(ladder).unwrap_or_default().as_secs_f64()
+        self.content.duration().as_secs_f64()
     }
 
     /// Number of frames of the movie, or of the ladder where there is no movie.
     fn __len__(&self) -> usize {
-        let movie = self.content.movie().map(|(_, movie)| movie.index.frames.len());
-        movie.or(self.content.ladder().map(|(_, ladder)| ladder.frames() as usize)).unwrap_or(0)
+        self.content.frames()
     }
 
     fn __repr__(&self) -> String {

@@ -10,6 +10,7 @@
 
 mod application;
 mod clocks;
+mod equivalent;
 mod error;
 mod flow;
 mod loss;
@@ -40,7 +41,7 @@ pub use picture::{FrameRate, PictureSize};
 pub use placeholder::Placeholder;
 pub use scenario::{Captures, Layout, Origin, Scenario, check_toml};
 pub use schema::json_schema;
-pub use text::Decibel;
+pub use text::{Decibel, Text};
 pub use transport::{Family, Transport};
 pub use wifi::{Oven, Sniffer, Wifi, WifiRate};
 

@@ -14,7 +14,7 @@ use crate::section::Section;
 use crate::text::{self, Text, from_directory};
 
 /// The `[movie]` table.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct Movie {
     /// `"lab"`, the lab's own test movie, or the path of a file. Absent where no flow sends it: where all are adaptive

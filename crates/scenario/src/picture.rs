@@ -3,7 +3,7 @@
 use crate::text::Text;
 
 /// Frames in a second, a fraction in lowest terms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FrameRate {
     /// Numerator.
     pub numerator: u32,
@@ -74,7 +74,7 @@ impl Text for FrameRate {
 }
 
 /// Width and height in pixels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PictureSize {
     /// Width.
     pub width: u16,

@@ -10,7 +10,7 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
 /// A value that the file writes as text.
-pub(crate) trait Text: Sized {
+pub trait Text: Sized {
     /// A regular expression (ECMA 262) of the text's shape, for the schema.
     const PATTERN: &str;
 

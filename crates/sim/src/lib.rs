@@ -29,10 +29,8 @@ pub use cancel::Cancel;
 pub use check::{check_network, check_scenario};
 pub use error::SimError;
 pub use framewire_session::LadderContent;
-pub use framewire_world::{
-    Content, Event, FlowReport, MovieError, Throughput, load_ladder, load_movie, load_sound, read_trace,
-};
-pub use progress::{FlowProgress, Watch};
+pub use framewire_world::{Content, MovieError, check_codec, load_ladder, load_movie, load_sound, read_trace};
+pub use progress::{FlowProgress, Reports, Watch};
 pub use run::{Cell, CellOptions, RunOptions, RunReport, TableHashes, simulate_cell, simulate_run};
 pub use simulation::{EarlyEnd, Options, Received, Simulated, Simulation};
 pub use socket::truesize;

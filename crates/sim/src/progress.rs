@@ -1,10 +1,11 @@
 //! What a simulation says while it goes on: where its flows are.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
+use framewire_scenario::Scenario;
 use framewire_units::Timestamp;
-use framewire_world::FlowState;
+use framewire_world::{Event, FlowReport, FlowState, Throughput};
 
 /// Where one flow is, and what it has brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +52,61 @@ impl fmt::Debug for Watch {
     }
 }
 
+/// What there is to report of the flows of a scenario while it is simulated, in the words of the other worlds.
+///
+/// It is asked by another thread than the one that simulates, as often as somebody wants to know.
+#[derive(Debug)]
+pub struct Reports {
+    latest: Arc<Mutex<Vec<Option<FlowProgress>>>>,
+    reported: Vec<Option<FlowProgress>>,
+    names: Vec<String>,
+    throughputs: Vec<Throughput>,
+}
+
+impl Reports {
+    /// Nothing yet.
+    pub fn new(scenario: &Scenario) -> Self {
+        let names: Vec<String> = scenario.flows.iter().map(|flow| flow.name.clone()).collect();
+        Self {
+            latest: Arc::new(Mutex::new(vec![None; names.len()])),
+            reported: vec![None; names.len()],
+            throughputs: names.iter().map(|_| Throughput::default()).collect(),
+            names,
+        }
+    }
+
+    /// What the simulation is to tell.
+    pub fn watch(&self) -> Watch {
+        let latest = Arc::clone(&self.latest);
+        Watch::new(move |flows| {
+            let mut latest = latest.lock().expect("invariant: nothing panics while it is held");
+            flows.iter().for_each(|flow| latest[flow.flow] = Some(*flow));
+        })
+    }
+
+    /// Of every flow of which there is something new, what is to be said, as JSON.
+    pub fn take_new(&mut self) -> Vec<String> {
+        let latest = self.latest.lock().expect("invariant: nothing panics while it is held").clone();
+        let new = latest.into_iter().flatten().filter(|now| self.reported[now.flow] != Some(*now));
+        new.collect::<Vec<_>>().into_iter().map(|now| self.reported(now)).collect()
+    }
+
+    fn reported(&mut self, now: FlowProgress) -> String {
+        self.reported[now.flow] = Some(now);
+        let event = Event::Progress(FlowReport {
+            flow: &self.names[now.flow],
+            elapsed_s: now.at.as_secs_f64(),
+            offered: now.offered,
+            frames: now.frames,
+            arrived: now.arrived,
+            dropped: now.dropped,
+            throughput_bps: self.throughputs[now.flow].since_last(now.received, now.state, now.at),
+            state: now.state,
+        });
+        serde_json::to_string(&event).expect("invariant: events hold only strings and numbers")
+    }
+}
+
 /// The watch of one network, and what it counts for it.
 pub(crate) struct Watched {
     watch: Watch,
@@ -75,5 +131,36 @@ impl Watched {
         let flows = flows.zip(counted).map(|(flow, &(frames, received))| FlowProgress { frames, received, ..flow });
         let flows: Vec<_> = flows.collect();
         self.watch.tell(&flows);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_new_of_a_flow_is_reported_once() {
+        let scenario = Scenario::parse("[[flow]]\ntransport = \"udp\"\n[[flow]]\ntransport = \"tcp\"", &[]).unwrap();
+        let mut reports = Reports::new(&scenario);
+        let watch = reports.watch();
+        assert_eq!(reports.take_new(), [String::new(); 0]);
+        let at = |milliseconds, received| FlowProgress {
+            flow: 1,
+            at: Timestamp::from_millis(milliseconds),
+            frames: 50,
+            offered: Some(25),
+            arrived: 24,
+            dropped: Some(1),
+            received,
+            state: FlowState::Streaming,
+        };
+        watch.tell(&[at(500, 500)]);
+        watch.tell(&[at(1_000, 1_000)]);
+        let [said] = &reports.take_new()[..] else { panic!("one flow has something new") };
+        for part in ["\"event\":\"progress\"", "\"flow\":\"tcp\"", "\"elapsed_s\":1.0", "\"throughput_bps\":8000"] {
+            assert!(said.contains(part), "{said}");
+        }
+        watch.tell(&[at(1_000, 1_000)]);
+        assert_eq!(reports.take_new(), [String::new(); 0]);
     }
 }

@@ -4,11 +4,12 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use framewire_media::Movie;
+use framewire_media::access_unit::Codec;
 use framewire_recording::record::FlowStatus;
 use framewire_scenario::{FlowKind, Scenario};
 use framewire_session::lifecycle::FlowOutcome;
 use framewire_session::{BuildError, FlowSetup, LadderContent, SendingPlan, Sound};
-use framewire_units::Timestamp;
+use framewire_units::{Duration, Timestamp};
 
 use crate::groups::{session_seed, start_of};
 use crate::movie::{MovieError, load_movie};
@@ -60,6 +61,22 @@ impl Content {
     /// The ladder, and its streaming file.
     pub fn ladder(&self) -> Option<(&Path, &LadderContent)> {
         self.ladder.as_ref().map(|(file, ladder)| (file.as_path(), ladder))
+    }
+
+    /// Length of what takes longer, movie or ladder; zero where there is neither.
+    pub fn duration(&self) -> Duration {
+        let movie = self
+            .movie
+            .as_ref()
+            .map(|(_, movie)| movie.index.sequence.frame_rate.time_of(movie.index.frames.len() as u64));
+        let ladder = self.ladder.as_ref().map(|(_, ladder)| ladder.duration());
+        movie.max(ladder).unwrap_or_default()
+    }
+
+    /// Frames of the movie, or of the ladder where there is no movie.
+    pub fn frames(&self) -> usize {
+        let movie = self.movie.as_ref().map(|(_, movie)| movie.index.frames.len());
+        movie.or(self.ladder.as_ref().map(|(_, ladder)| ladder.frames() as usize)).unwrap_or(0)
     }
 
     /// Whether all that flows took of the movie could be read; to be asked when they have ended. What cannot be read of
@@ -122,6 +139,25 @@ impl Content {
     }
 }
 
+/// Whether every flow of a scenario that sends the movie carries this codec, cut into packets as the flow says. What an
+/// application carries is not known.
+///
+/// # Errors
+/// In words, with the first flow that does not.
+pub fn check_codec(scenario: &Scenario, codec: Codec) -> Result<(), String> {
+    for flow in &scenario.flows {
+        let checked = match &flow.kind {
+            FlowKind::Datagram(own) => {
+                own.transport.check_codec(codec).and_then(|()| own.transport.check_packets(codec, own.packets))
+            }
+            FlowKind::Stream(own) => own.transport.check_codec(codec),
+            FlowKind::Adaptive(_) | FlowKind::Bulk(_) | FlowKind::External(_) => Ok(()),
+        };
+        checked.map_err(|reason| format!("flow {}: {reason}", flow.name))?;
+    }
+    Ok(())
+}
+
 /// Reads a streaming file.
 ///
 /// # Errors
@@ -138,6 +174,19 @@ mod tests {
     use std::io::Write;
 
     use super::*;
+
+    #[test]
+    fn a_codec_that_a_flow_does_not_carry_is_refused_with_its_name() {
+        let scenario =
+            |flow: &str| Scenario::parse(&format!("[[flow]]\ntransport = \"udp\"\n[[flow]]\n{flow}"), &[]).unwrap();
+        let both = scenario("name = \"second\"\ntransport = \"tcp\"");
+        assert_eq!(check_codec(&both, Codec::MpegVideo), Ok(()));
+        assert_eq!(check_codec(&both, Codec::H264), Ok(()));
+        let thesis = scenario("name = \"second\"\ntransport = \"udp\"\npackets = \"thesis\"");
+        assert_eq!(check_codec(&thesis, Codec::MpegVideo), Ok(()));
+        let refused = check_codec(&thesis, Codec::H264).unwrap_err();
+        assert!(refused.starts_with("flow second: "), "{refused}");
+    }
 
     /// A file of over 64 MiB, so that it is not kept in memory: a picture and its stuffing (ISO/IEC 13818-2, 6.2), twice.
     fn movie_file(path: &Path) {

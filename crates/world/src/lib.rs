@@ -19,7 +19,7 @@ mod packets;
 mod settings;
 mod utc;
 
-pub use content::{Content, load_ladder};
+pub use content::{Content, check_codec, load_ladder};
 pub use description::{RunDescription, write_description, write_documents, write_scenario};
 pub use events::{Event, FlowReport, FlowState, Throughput};
 pub use groups::{group_name, groups, port, session_seed, sound_port, start_of};

@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import framewire
 from framewire import _native, content
@@ -96,7 +95,7 @@ def _cells(spec: Spec, jobs: int, progress: Progress) -> list[Cell]:
                 resolved = seeded.lasting(movie.duration_s)
             except InputError as error:
                 raise InputError(_blame(spec, point, str(error))) from None
-            identity = _identity(resolved.data, movie.digest, program, spec.kept)
+            identity = _identity(resolved, movie.digest, program, spec.kept)
             cells.append(Cell(identity, point.labels, repeat, resolved, movie))
     return cells
 
@@ -132,18 +131,15 @@ def program_fingerprint() -> str:
     return f"{framewire.__version__}-{sha256(str(_native.__file__))[:16]}"
 
 
-def _identity(scenario: Mapping[str, Any], movie: str, program: str, kept: Kept) -> str:
+def _identity(scenario: Scenario, movie: str, program: str, kept: Kept) -> str:
     """What the result of a cell depends on; not its name, and of files not where they are but what is in them."""
-    decisive = {key: value for key, value in scenario.items() if key not in ("name", "movie")}
-    if trace := scenario["network"]["wire"].get("trace"):
-        wire = scenario["network"]["wire"] | {"trace": sha256(trace)}
-        decisive["network"] = scenario["network"] | {"wire": wire}
+    trace = scenario.network.wire.trace
     document = {
         "format": IDENTITY_FORMAT,
         "program": program,
         "movie": movie,
         "packets": kept.packets,
-        "scenario": decisive,
+        "scenario": json.loads(scenario.parsed.identity(None if trace is None else sha256(trace))),
         **({"flows": True} if kept.flows else {}),
         **({} if kept.rates_s is None else {"rates_s": kept.rates_s}),
     }
@@ -165,17 +161,16 @@ def _resolve(spec: Spec, point: Point) -> Scenario:
 
 def _check_contents(spec: Spec, points: list[tuple[Point, Scenario]], check: Callable[[Scenario], None]) -> None:
     """Checks what is sent, each distinct movie once with the flows that send it."""
-    distinct: dict[str, tuple[Point, Scenario]] = {}
+    distinct: dict[object, tuple[Point, Scenario]] = {}
     for point, scenario in points:
-        wanted = json.dumps([scenario.data["movie"], content.carriers(scenario)], sort_keys=True)
-        distinct.setdefault(wanted, (point, scenario))
+        distinct.setdefault((scenario.movie, *content.carriers(scenario)), (point, scenario))
     for point, scenario in distinct.values():
         try:
             check(scenario)
         except InputError as error:
             raise InputError(_blame(spec, point, str(error), check)) from None
         except OSError as error:
-            raise InputError(f"movie.source: {scenario.data['movie'].get('source')}: {error.strerror}") from None
+            raise InputError(f"movie.source: {scenario.movie.source}: {error.strerror}") from None
 
 
 def _toml(setting: object, axis: str, key: str) -> str:
@@ -222,12 +217,12 @@ def _fails_alone(spec: Spec, message: str, check: Callable[[Scenario], None]) ->
     return False
 
 
-_Wanted = str
+_Wanted = tuple[framewire.scenario.Movie, bool]
 
 
 def _wanted(scenario: Scenario) -> _Wanted:
-    """What has to be made for a scenario, as a text that others that need the same share."""
-    return json.dumps([scenario.data["movie"], streams_movie(scenario)], sort_keys=True)
+    """What has to be made for a scenario: equal for others that need the same."""
+    return scenario.movie, streams_movie(scenario)
 
 
 def _prepare_movies(scenarios: list[Scenario], jobs: int, progress: Progress) -> dict[_Wanted, Movie]:
@@ -264,7 +259,7 @@ def _prepare_movie(scenario: Scenario) -> Movie:
     except InputError as error:
         raise InputError(f"movie: {error}" if not str(error).startswith("movie") else str(error)) from None
     except OSError as error:
-        raise InputError(f"movie.source: {scenario.data['movie'].get('source')}: {error.strerror}") from None
+        raise InputError(f"movie.source: {scenario.movie.source}: {error.strerror}") from None
     if sent.facts:
         digest.update(json.dumps(sent.facts, sort_keys=True).encode())
     return Movie(sent.movie, sent.ladder, sent.duration_s, digest.hexdigest(), sent.sound)

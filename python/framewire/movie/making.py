@@ -14,7 +14,7 @@ from framewire.movie.cache import MadeMovie
 from framewire.movie.codecs import MPEG2, Codec, named
 from framewire.movie.elementary_stream import as_it_is
 from framewire.movie.encoder import encode_to_rate
-from framewire.movie.option_values import parse_bitrate, parse_duration, parse_frame_rate, parse_size
+from framewire.movie.option_values import Rate, Size, parse_bitrate, parse_duration, parse_frame_rate, parse_size
 from framewire.movie.picture import FilePicture, LabPicture, Picture, Progress
 
 __all__ = ["check", "make", "prepare"]
@@ -26,8 +26,8 @@ def prepare(
     duration: str | float | None = None,
     codec: str | None = None,
     *,
-    size: str | None = None,
-    frame_rate: str | None = None,
+    size: Size | None = None,
+    frame_rate: Rate | None = None,
     cache_dir: Path | None = None,
     progress: Progress | None = None,
 ) -> MadeMovie:
@@ -36,8 +36,8 @@ def prepare(
     ``source`` is ``lab`` or a path. Of a path without ``bitrate`` the video is used as it is: an elementary stream, or
     what stands in a container, where ``frame_rate`` is of a stream that does not state its own. ``bitrate`` is bit/s,
     or a text such as ``6 Mbit/s``, and asks for an encoding: ``codec`` is a name of ``codecs``, by default MPEG-2,
-    ``size`` and ``frame_rate`` are texts such as ``640x360`` and ``25 Hz``, by default those of the file. ``duration``
-    is seconds, or a text such as ``60 s``.
+    ``size`` is width and height, or a text such as ``640x360``, and ``frame_rate`` a fraction, or a text such as
+    ``25 Hz``; by default they are those of the file. ``duration`` is seconds, or a text such as ``60 s``.
     """
     rate = None if bitrate is None else parse_bitrate(bitrate)
     seconds = None if duration is None else parse_duration(duration)
@@ -68,8 +68,8 @@ def make(
     progress: Progress | None = None,
     *,
     codec: str = MPEG2.name,
-    size: str | None = None,
-    frame_rate: str | None = None,
+    size: Size | None = None,
+    frame_rate: Rate | None = None,
 ) -> MadeMovie:
     """Make a movie of a mean rate of ``bitrate`` bit/s within 1 %, or find it in the cache.
 
@@ -118,8 +118,8 @@ def check(
     duration: str | float | None = None,
     codec: str | None = None,
     *,
-    size: str | None = None,
-    frame_rate: str | None = None,
+    size: Size | None = None,
+    frame_rate: Rate | None = None,
 ) -> None:
     """Whether a file can be encoded, or without a bitrate be used as it is, as far as that is known before.
 
@@ -136,7 +136,11 @@ def check(
 
 
 def _picture(
-    source: str | os.PathLike[str] | None, seconds: float | None, codec: Codec, size: str | None, frame_rate: str | None
+    source: str | os.PathLike[str] | None,
+    seconds: float | None,
+    codec: Codec,
+    size: Size | None,
+    frame_rate: Rate | None,
 ) -> Picture:
     if source is None:
         if size is not None or frame_rate is not None:

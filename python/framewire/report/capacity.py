@@ -6,11 +6,9 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from framewire import _native
-from framewire.movie.option_values import RATE_UNITS
-from framewire.report.data import ReportRun, seconds
+from framewire.report.data import ReportRun
 
 __all__ = ["Link", "of_link"]
 
@@ -21,6 +19,7 @@ class Link:
 
     rate: str | None
     """Of a link with one rate, as the scenario says it."""
+    rate_bps: int | None
     trace: str | None
     """The file that its rate was recorded in."""
     outages: list[tuple[float, float]]
@@ -49,7 +48,7 @@ class Link:
 
     def per_second(self, count: int) -> list[float]:
         """Bit/s in each of the first seconds, whole IP packets counted; empty when the recording is no longer there."""
-        rates = (bits_per_second(self.rate),) * count if self.trace is None else recorded(self.trace, count)
+        rates = (float(self.rate_bps or 0),) * count if self.trace is None else recorded(self.trace, count)
         return [rate * self._up(second) for second, rate in enumerate(rates)]
 
     def _up(self, second: int) -> float:
@@ -59,19 +58,10 @@ class Link:
 
 def of_link(run: ReportRun) -> Link | None:
     """The link of a wired run; None over 802.11, where what can be carried is a matter of each packet."""
-    network = run.scenario.get("network", {})
-    wire = network.get("wire", {})
-    if network.get("kind") != "wired" or not wire.keys() & {"rate", "trace"}:
+    if run.network is None or run.network.kind != "wired":
         return None
-    outages = [(seconds(start), seconds(end)) for start, end in wire.get("outages", [])]
-    trace = wire.get("trace")
-    return Link(wire.get("rate"), None if trace is None else str(trace), outages, run.movie_seconds)
-
-
-def bits_per_second(given: Any) -> float:
-    """A rate of the scenario as resolved (the scenario crate has validated it)."""
-    number, _, unit = str(given).strip().partition(" ")
-    return float(number) * RATE_UNITS.get(unit.strip(), 1)
+    wire = run.network.wire
+    return Link(wire.rate, wire.rate_bps, wire.trace, wire.outages, run.movie_seconds)
 
 
 @lru_cache(maxsize=8)

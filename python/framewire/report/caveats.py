@@ -13,8 +13,9 @@ from framewire import (
     unexplained_losses,
 )
 from framewire.report import endings, facts
-from framewire.report.data import ReportRun, seconds
+from framewire.report.data import ReportRun
 from framewire.report.metrics import unseen_latency_ms
+from framewire.scenario import BurstLoss
 
 
 def caveats(run: ReportRun, problems: dict[str, str], unscored: str | None = None) -> list[Markup]:
@@ -36,10 +37,7 @@ def caveats(run: ReportRun, problems: dict[str, str], unscored: str | None = Non
         )  # fmt: skip
     elif run.together and run.streams:
         said.append(Markup("The stream shared its network with cross traffic: what it lacks, the others may have had."))
-    if alike_flows := equivalent_flows.note(run.scenario):
-        said.append(Markup("{}.").format(alike_flows))
-    if unlike_flows := application_congestion.note(run.scenario, run.info, stats.main_protocols(run.packets)):
-        said.append(Markup("{}.").format(unlike_flows))
+    said += [Markup("{}.").format(note) for note in of_flows(run) if note is not None]
     said += later_origins(run)
     if run.real and facts.clocks(run.info) == facts.NOT_ALIGNED:
         said.append(
@@ -50,14 +48,28 @@ def caveats(run: ReportRun, problems: dict[str, str], unscored: str | None = Non
         )
     if unscored and run.policy == "live" and len(run.streams) > 1:
         said.append(Markup("Picture quality took no part in the verdict: {}.").format(unscored))
-    notes = burst_losses.notes(run.scenario, run.frames)
-    notes += unexplained_losses.notes(run.scenario, run.frames, run.packets)
-    for note in notes + capture_notes.notes(run.info):
+    for note in of_losses(run) + capture_notes.notes(run.info):
         said.append(Markup("{}{}.").format(note[0].upper(), note[1:]))
     for flow, text in problems.items():
         said.append(Markup("The pictures of {} could not be compared: {}.").format(flow, text))
     said.append(of_chance(run))
     return said
+
+
+def of_flows(run: ReportRun) -> list[str | None]:
+    """What makes flows equal that seem to differ, and unlike that seem to be equal."""
+    if run.scenario is None:
+        return []
+    protocols = stats.main_protocols(run.packets)
+    return [equivalent_flows.note(run.scenario), application_congestion.note(run.scenario, run.info, protocols)]
+
+
+def of_losses(run: ReportRun) -> list[str]:
+    """What may explain losses."""
+    if run.scenario is None:
+        return []
+    explained = burst_losses.notes(run.scenario, run.frames)
+    return explained + unexplained_losses.notes(run.scenario, run.frames, run.packets)
 
 
 def later_origins(run: ReportRun) -> list[Markup]:
@@ -89,8 +101,7 @@ def of_chance(run: ReportRun) -> Markup:
         ).format(hosts)
     if not network_draws(run):
         return Markup("Nothing in this scenario is drawn by chance: another seed changes nothing.")
-    seed = run.scenario.get("seed")
-    seed_text = Markup(" (seed {})").format(seed) if seed is not None else Markup("")
+    seed_text = Markup(" (seed {})").format(run.scenario.parsed.seed) if run.scenario is not None else Markup("")
     if len(run.streams) > 1 and not run.together:
         return Markup(
             "One run, one seed{}: all transports met the same channel, but another seed is another channel. "
@@ -137,13 +148,11 @@ def drawn_by_chance(run: ReportRun) -> bool:
 
 def network_draws(run: ReportRun) -> bool:
     """Whether the network depends on the seed: a wireless hop, random loss or jitter; nothing said counts as drawn."""
-    network = run.scenario.get("network", {})
-    wire = network.get("wire", {})
-    if network.get("kind") != "wired":
+    if run.network is None or run.network.kind != "wired":
         return True
-    loss = wire.get("loss")
-    lossless = loss == "0 %" or (isinstance(loss, dict) and {loss.get("loss_good"), loss.get("loss_bad")} == {"0 %"})
-    return not lossless or seconds(wire.get("jitter", "1 s")) > 0
+    loss = run.network.wire.loss
+    most = max(loss.loss_good, loss.loss_bad) if isinstance(loss, BurstLoss) else loss
+    return most > 0 or run.network.wire.jitter_s > 0
 
 
 def hosts_draw(run: ReportRun) -> str | None:
@@ -152,5 +161,5 @@ def hosts_draw(run: ReportRun) -> str | None:
         return None
     if run.together:
         return "the order in which flows begin at one moment"
-    congestion = [str(flow.get("congestion")) for flow in run.scenario.get("flow", [])]
+    congestion = [] if run.scenario is None else [str(flow.congestion) for flow in run.scenario.flows]
     return "when BBR probes" if any(name.startswith("bbr") for name in congestion) else None

@@ -9,13 +9,14 @@ from typing import Any
 
 import polars as pl
 
-from framewire import files, stats
+from framewire import stats
 from framewire.errors import InputError
 from framewire.playout import COLUMNS, Player
 from framewire.report.by_flow import ByFlow, Quantity, cut
 from framewire.report.palette import Look, looks
 from framewire.results import RunDirectory
 from framewire.run_description import rate_number
+from framewire.scenario import Network, Scenario, read
 from framewire.transports import ADAPTIVE, BULK, EXTERNAL, current_name
 
 
@@ -52,7 +53,8 @@ class ReportRun:
 
     directory: Path
     info: dict[str, Any]
-    scenario: dict[str, Any]
+    scenario: Scenario | None
+    """None where it is lost, or cannot be read."""
     scenario_text: str
     flows: list[Flow]
     frames: pl.DataFrame
@@ -134,41 +136,38 @@ class ReportRun:
         """When something disturbed the link, in seconds of the run."""
         given = self.info.get("interference")
         if given is None:
-            oven = self.scenario.get("network", {}).get("wifi", {}).get("oven", {})
-            given = [[seconds(at) for at in span] for span in oven.get("on", [])]
+            wifi = None if self.network is None else self.network.wifi
+            given = [] if wifi is None else wifi.oven
         return [(float(span[0]), float(span[1])) for span in given if len(span) == 2]
 
     @property
     def policy(self) -> str:
         """`live` or `stall`."""
-        return str(self.scenario.get("playout", {}).get("policy", "live"))
+        return "live" if self.scenario is None else self.scenario.playout.policy
 
     @property
     def startup_s(self) -> float:
         """Start-up delay of the player."""
-        return self._playout_s("startup", "1 s")
+        return 1.0 if self.scenario is None else self.scenario.playout.startup_s
 
     @property
     def high_mark_s(self) -> float:
         """Up to where a player that waits fills its buffer in a pause; 0: it goes on with the next frame."""
-        return self._playout_s("high_mark", "0 s")
-
-    def _playout_s(self, key: str, default: str) -> float:
-        return seconds(self.scenario.get("playout", {}).get(key, default))
+        return 0.0 if self.scenario is None else self.scenario.playout.high_mark_s
 
     def player(self, flow: Flow) -> Player:
         """The player of a flow's receiver."""
         return self.players.get(flow.name) or Player(
             "stall" if self.policy == "stall" else "live",
             self.startup_s,
-            low_mark_s=self._playout_s("low_mark", "0 s"),
+            low_mark_s=0.0 if self.scenario is None else self.scenario.playout.low_mark_s,
             high_mark_s=self.high_mark_s,
         )
 
     @property
     def together(self) -> bool:
         """All flows shared one network."""
-        return self.scenario.get("layout") == "together" and len(self.flows) > 1
+        return self.scenario is not None and self.scenario.together and len(self.flows) > 1
 
     @property
     def status(self) -> str:
@@ -190,7 +189,12 @@ class ReportRun:
     @property
     def has_air(self) -> bool:
         """Packets may have been sent over the air of a link that was made."""
-        return self.scenario.get("network", {}).get("kind") not in ("wired", "real")
+        return not self.real and (self.network is None or self.network.kind == "wifi")
+
+    @property
+    def network(self) -> Network | None:
+        """What the scenario says of it; None where that took no part, or is not known."""
+        return None if self.real or self.scenario is None else self.scenario.network
 
     @property
     def samples_sockets(self) -> bool:
@@ -282,13 +286,7 @@ def load(directory: Path, *, drawn: bool = True) -> ReportRun:
         raise InputError(f"{directory / 'frames.parquet'} is not a frame ledger: it has no column fate")
     notes: list[str] = []
     scenario_text = scenario_of(results, notes)
-    try:
-        scenario = files.read_toml(scenario_text)
-    except ValueError as error:
-        scenario = {}
-        notes.append(f"scenario.toml cannot be read: {error}")
-    if results.meta.get("world") == "real":  # that of the scenario took no part
-        scenario["network"] = {"kind": "real"}
+    scenario = read_scenario(scenario_text, notes)
     flows = flows_of(results.meta, frames)
     applications = any(flow.transport == EXTERNAL for flow in flows)
     nothing = pl.DataFrame()
@@ -351,12 +349,10 @@ def scenario_of(results: RunDirectory, notes: list[str]) -> str:
         return ""
 
 
-UNITS_S = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
-
-
-def seconds(given: Any) -> float:
-    """A duration of the scenario as resolved (the scenario crate has validated it)."""
-    if isinstance(given, (int, float)):
-        return float(given)
-    number, _, unit = str(given).strip().partition(" ")
-    return float(number) * UNITS_S.get(unit.strip() or "s", 1.0)
+def read_scenario(text: str, notes: list[str]) -> Scenario | None:
+    """The scenario; None, with a note where there is a text that cannot be read."""
+    try:
+        return read(text) if text else None
+    except InputError as error:
+        notes.append(f"scenario.toml cannot be read: {error}")
+        return None

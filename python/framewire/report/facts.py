@@ -11,6 +11,7 @@ from framewire.report.capacity import of_link
 from framewire.report.cut_stream import codec_name
 from framewire.report.data import Flow, ReportRun
 from framewire.report.originals import ELEMENTARY_STREAMS
+from framewire.scenario import BulkFlow, BurstLoss, Wifi, Wire
 from framewire.transports import EXTERNAL
 
 __all__ = ["facts"]
@@ -23,7 +24,7 @@ def facts(run: ReportRun) -> list[tuple[str, str]]:
         facts_found.append(("interference", ", ".join(f"{a:g} to {b:g} s" for a, b in run.interference)))
     again = f", fills {run.high_mark_s:g} s again in a pause" if run.policy == "stall" and run.high_mark_s else ""
     facts_found.append(("player", f"{run.policy}, starts {run.startup_s:g} s after the first arrival{again}"))
-    layout = f", {run.scenario.get('layout', 'side-by-side')}" if len(run.flows) > 1 else ""
+    layout = f", {'together' if run.together else 'side-by-side'}" if len(run.flows) > 1 else ""
     facts_found.append(("flows", f"{len(run.flows)}{layout}"))
     facts_found += [("cross traffic", cross_traffic(run, flow)) for flow in run.flows if flow.is_bulk]
     if run.info.get("world"):
@@ -71,9 +72,9 @@ NOT_ALIGNED = "not aligned: delays count from that of the fastest packet"
 def movie(run: ReportRun) -> list[tuple[str, str]]:
     """What was sent: its name, and what it is."""
     facts_found: list[tuple[str, str]] = []
-    of, given = run.scenario.get("movie", {}), run.movie
+    of, given = None if run.scenario is None else run.scenario.movie, run.movie
     if given or run.of_movie:
-        parts = [source(of.get("source"), "the lab's test movie"), codec(run)]
+        parts = [source(of and of.source, "the lab's test movie"), codec(run)]
         if given.get("width"):
             parts.append(f"{given['width']}x{given.get('height', '?')}")
         parts.append(f"{run.frame_rate:.5g} frames/s, {run.movie_seconds:.1f} s")
@@ -81,7 +82,7 @@ def movie(run: ReportRun) -> list[tuple[str, str]]:
     if isinstance(given.get("bitrate"), (int, float)):
         facts_found.append(("bitrate", f"{given['bitrate'] / 1e6:.2f} Mbit/s"))
     if run.ladder:
-        facts_found.append(("ladder", f"{source(of.get('ladder'), 'ladder')}: {ladder_in_a_line(run.ladder)}"))
+        facts_found.append(("ladder", f"{source(of and of.ladder, 'ladder')}: {ladder_in_a_line(run.ladder)}"))
     return facts_found
 
 
@@ -98,92 +99,80 @@ def codec(run: ReportRun) -> str | None:
                 return found
         except OSError:
             continue
-    stated = run.scenario.get("movie", {}).get("codec")
-    return None if stated is None else str(stated)
+    return None if run.scenario is None else run.scenario.movie.codec
 
 
-def source(given: Any, of_the_lab: str) -> str:
+def source(given: str | None, of_the_lab: str) -> str:
     """The name of a file, without where it lay; of what the lab made, what that is.
 
     >>> source("/home/me/film.mp4", "the lab's test movie"), source("lab", "the lab's test movie")
     ('film.mp4', "the lab's test movie")
     """
-    return of_the_lab if given in (None, "lab") else PurePath(str(given)).name
+    return of_the_lab if given in (None, "lab") else PurePath(given).name
 
 
 def network(run: ReportRun) -> str:
     """The network in a line: what carries, with which rate, delay, queue, loss."""
-    of = run.scenario.get("network", {})
-    wired = of.get("kind") == "wired"
-    parts = [
-        *([] if wired else air(of.get("wifi", {}))),
-        f"bottleneck {of['bottleneck']}" if "bottleneck" in of else "",
-    ]
-    wire = wire_in_words(run)
-    if wired:
-        return ", ".join(part for part in ("wired", *wire, *parts) if part)
-    first = ", ".join(part for part in (str(of.get("kind", "")), *parts) if part)
-    return f"{first}; behind it a wire: {', '.join(wire)}" if wire else first
+    of = run.network
+    if of is None:
+        return ""
+    bottleneck, wire = f"bottleneck {of.bottleneck}", ", ".join(wire_in_words(run, of.wire))
+    if of.wifi is None:
+        return f"wired, {wire}, {bottleneck}"
+    return f"{', '.join((of.kind, *air(of.wifi), bottleneck))}; behind it a wire: {wire}"
 
 
-def air(wifi: dict[str, Any]) -> list[str]:
+def air(wifi: Wifi) -> list[str]:
     """The 802.11 link."""
-    rate = {"auto": "automatic rate"}.get(str(wifi.get("rate")), str(wifi.get("rate", "")))
     return [
-        str(wifi.get("standard", "")),
-        rate,
-        f"{wifi['retry']} transmissions at most" if "retry" in wifi else "",
-        f"queue of the access point {wifi['queue']}{managed(wifi)}" if "queue" in wifi else "",
-        f"{wifi['contenders']} contending stations" if wifi.get("contenders") else "",
+        wifi.standard,
+        {"auto": "automatic rate"}.get(wifi.rate, wifi.rate),
+        f"{wifi.retry} transmissions at most",
+        f"queue of the access point {wifi.queue}{managed(wifi)}",
+        *([f"{wifi.contenders} contending stations"] if wifi.contenders else []),
     ]
 
 
-def wire_in_words(run: ReportRun) -> list[str]:
+def wire_in_words(run: ReportRun, wire: Wire) -> list[str]:
     """The wire: its rate or trace, delay, jitter, queue, loss, outages."""
-    wire = run.scenario.get("network", {}).get("wire", {})
-    if not wire:
-        return []
     link = of_link(run)
-    rate = link.in_words if link is not None else str(wire.get("rate", ""))
-    if link is None and "trace" in wire:
-        rate = f"trace {PurePath(str(wire['trace'])).name}"
-    jitter, outages = str(wire.get("jitter", "")), wire.get("outages", [])
+    rate = str(wire.rate) if wire.trace is None else f"trace {PurePath(wire.trace).name}"
     return [
-        part
-        for part in (
-            rate,
-            f"{wire['delay']} each way" if "delay" in wire else "",
-            f"jitter up to {jitter}" if jitter.partition(" ")[0] not in ("", "0") else "",
-            f"queue {wire['queue']}{managed(wire)}" if "queue" in wire else "",
-            loss_in_words(wire["loss"]) if "loss" in wire else "",
-            f"outages {', '.join(f'{start} to {end}' for start, end in outages)}" if outages else "",
-        )
-        if part
+        rate if link is None else link.in_words,
+        f"{wire.delay} each way",
+        *([f"jitter up to {wire.jitter}"] if wire.jitter_s else []),
+        f"queue {wire.queue}{managed(wire)}",
+        loss_in_words(wire.loss),
+        *([f"outages {', '.join(f'{start:g} s to {end:g} s' for start, end in wire.outages)}"] if wire.outages else []),
     ]
 
 
-def managed(section: Mapping[str, Any]) -> str:
+def managed(of: Wire | Wifi) -> str:
     """What manages a queue, where that is not its length alone.
 
-    >>> managed({"queue": "100 packets", "queue_discipline": "codel"})
+    >>> from framewire.scenario import load
+    >>> codel = load({"network": {"wire": {"queue_discipline": "codel"}}, "flow": [{"transport": "udp"}]})
+    >>> managed(codel.network.wire)
     ', codel'
     """
-    discipline = str(section.get("queue_discipline", "drop-tail"))
-    return "" if discipline == "drop-tail" else f", {discipline}"
+    return "" if of.queue_discipline == "drop-tail" else f", {of.queue_discipline}"
 
 
-def loss_in_words(loss: Any) -> str:
+def loss_in_words(loss: float | BurstLoss) -> str:
     """Random loss, or loss in bursts.
 
-    >>> loss_in_words("1 %")
+    >>> loss_in_words(0.01)
     'loss 1 %'
-    >>> loss_in_words({"good_to_bad": "1 %", "bad_to_good": "30 %", "loss_good": "0 %", "loss_bad": "100 %"})
-    'loss in bursts: 1 % into one, 30 % out of it, 0 % lost outside, 100 % inside'
     """
-    if not isinstance(loss, dict):
-        return f"loss {loss}"
-    into, out, good, bad = (loss.get(key, "?") for key in ("good_to_bad", "bad_to_good", "loss_good", "loss_bad"))
+    if not isinstance(loss, BurstLoss):
+        return f"loss {percent(loss)}"
+    into, out, good, bad = map(percent, (loss.good_to_bad, loss.bad_to_good, loss.loss_good, loss.loss_bad))
     return f"loss in bursts: {into} into one, {out} out of it, {good} lost outside, {bad} inside"
+
+
+def percent(probability: float) -> str:
+    """As a scenario writes it."""
+    return f"{100 * probability:g} %"
 
 
 def ladder_in_a_line(ladder: dict[str, Any]) -> str:
@@ -199,10 +188,11 @@ def ladder_in_a_line(ladder: dict[str, Any]) -> str:
 
 def cross_traffic(run: ReportRun, flow: Flow) -> str:
     """What a bulk flow was, and what it brought."""
-    of, row = flow.settings, plot_data.summary_row(run, flow)
-    count = int(of.get("connections", 1))
+    own = [] if run.scenario is None else [one for one in run.scenario.flows if one.name == flow.name]
+    of = own[0] if own and isinstance(own[0], BulkFlow) else None
+    row, count = plot_data.summary_row(run, flow), 1 if of is None else of.connections
     rate, lasted = row.get("packet_throughput_bps"), row.get("duration_s")
     brought = "nothing" if not rate else f"{rate / 1e6:.2f} Mbit/s"
     connections = "1 TCP connection" if count == 1 else f"{count} TCP connections"
-    when = f"from {of.get('start', '0 s')}" + (f" for {lasted:.1f} s" if lasted else "")
-    return f"{flow.name}: {connections} ({of.get('congestion', '?')}) {when}, {brought}"
+    when = f"from {0.0 if of is None else of.start_s:g} s" + (f" for {lasted:.1f} s" if lasted else "")
+    return f"{flow.name}: {connections} ({'?' if of is None else of.congestion}) {when}, {brought}"

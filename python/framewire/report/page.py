@@ -18,7 +18,6 @@ from markupsafe import Markup, escape
 
 from framewire import stats
 from framewire.campaign import origin
-from framewire.errors import InputError
 from framewire.psnr import CAP_DB
 from framewire.report import comparison, figures, filmstrip, plotly, portable_scenario, psnr
 from framewire.report.caveats import drawn_by_chance
@@ -30,7 +29,6 @@ from framewire.report.palette import FATE_COLOURS
 from framewire.report.proof import proof
 from framewire.report.timeline import fate_strip
 from framewire.report.verdict import Verdict
-from framewire.scenario import load
 
 if TYPE_CHECKING:
     from framewire.render.excerpts import Excerpt
@@ -65,7 +63,7 @@ def render(
     drawn = [figure for section in sections for figure in section.figures] + ([accuracy] if accuracy else [])
     html = page.render(
         run=run,
-        name=origin.read(run.directory) or str(run.scenario.get("name") or run.directory.name),
+        name=origin.read(run.directory) or (run.directory.name if run.scenario is None else run.scenario.name),
         facts=facts(run),
         verdict=found.verdict,
         columns=comparison.columns(flows),
@@ -82,7 +80,7 @@ def render(
         accuracy=accuracy,
         proof=proof(run),
         scenario=portable_scenario.portable(run),
-        simulation_only=needs_simulation(run),
+        simulation_only=run.scenario is not None and run.scenario.parsed.needs_simulation is not None,
         seeded=drawn_by_chance(run),
         versions=versions(run),
         style=Markup(HERE.joinpath("style.css").read_text(encoding="utf-8")),
@@ -177,14 +175,6 @@ def in_script(value: Any) -> Markup:
     """JSON that can stand in a script element: no text in it can end the element or open a comment."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
-
-
-def needs_simulation(run: ReportRun) -> bool:
-    """Whether only the simulated world can run the scenario."""
-    try:
-        return load(run.scenario).parsed.needs_simulation is not None
-    except InputError:  # of an earlier version, or lost
-        return False
 
 
 def versions(run: ReportRun) -> list[tuple[str, str]]:

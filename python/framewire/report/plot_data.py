@@ -92,7 +92,7 @@ def has_packets(run: ReportRun) -> bool:
 
 def has_air(run: ReportRun) -> bool:
     """Whether packets may have gone over 802.11."""
-    return has_packets(run) and run.scenario.get("network", {}).get("kind", "wifi") == "wifi"
+    return has_packets(run) and run.has_air
 
 
 def on_air(packets: pl.DataFrame) -> pl.DataFrame:

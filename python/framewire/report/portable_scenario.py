@@ -28,15 +28,20 @@ class Scenario:
 
 def portable(run: ReportRun) -> Scenario:
     """The run's scenario, each file of the user's own by its name alone."""
-    network = run.scenario.get("network", {})
-    movie = run.scenario.get("movie", {})
-    given = [movie.get("source"), movie.get("ladder"), network.get("wire", {}).get("trace")]
     text, files = run.scenario_text, []
-    for path in (str(path) for path in given if isinstance(path, str) and PurePath(path).is_absolute()):
+    for path in (path for path in named(run) if path is not None and PurePath(path).is_absolute()):
         text = text.replace(path, PurePath(path).name)
         files.append(PurePath(path).name)
     files += [PurePath(path).name for path in ABSOLUTE.findall(text) if not path.startswith(EVERYWHERE)]
     return Scenario(shortened(text), list(dict.fromkeys(files)))
+
+
+def named(run: ReportRun) -> list[str | None]:
+    """The files that the scenario names by keys of its own."""
+    if run.scenario is None:
+        return []
+    movie, wire = run.scenario.movie, run.scenario.network.wire
+    return [movie.source, movie.ladder, wire.trace]
 
 
 def shortened(text: Any) -> str:

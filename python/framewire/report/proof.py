@@ -33,7 +33,7 @@ LABELS = {
     "disturbed": "disturbed",
 }
 
-FORMER_NAMES = {
+FORMER_KEYS = {
     "device_drops": "lost_outside_model",
     "requested_rate_bps": "model_rate_bps",
     "achieved_rate_bps": "emulated_rate_bps",
@@ -114,7 +114,7 @@ def of_two_machines(run: ReportRun) -> list[Markup]:
 
 def accuracy_figures(run: ReportRun, flow: Flow) -> dict[str, Any]:
     """What run.json says of one flow, under the names of today, and what its recorded releases say."""
-    entry = {FORMER_NAMES.get(key, key): value for key, value in flat(run.accuracy(flow)).items()}
+    entry = {FORMER_KEYS.get(key, key): value for key, value in flat(run.accuracy(flow)).items()}
     return entry | lateness(run, flow)
 
 

@@ -1,15 +1,24 @@
 //! The scenario file.
 
+mod flow;
+mod movie;
+mod network;
+
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use framewire_adaptive::rate_control::RateControl;
 use framewire_media::Scanner;
 use framewire_media::access_unit::Codec;
 use framewire_scenario::{Origin, Scenario, Transport, json_schema};
+use framewire_sim::check_codec;
 use framewire_units::{Bitrate, Duration, Timestamp, parse_duration};
-use framewire_wire::rtp_payload::PacketRule;
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+
+use self::movie::{Movie, Playout};
+use self::network::Network;
 
 create_exception!(
     _native,
@@ -21,10 +30,14 @@ create_exception!(
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add_class::<ParsedScenario>()?;
+    let former = RateControl::FORMER_NAMES.map(|(former, now)| (former, now.as_str()));
+    module.add("FORMER_NAMES", BTreeMap::from(former))?;
+    flow::register(module)?;
+    network::register(module)?;
+    movie::register(module)?;
     module.add_function(wrap_pyfunction!(resolved_scenario, module)?)?;
     module.add_function(wrap_pyfunction!(check_toml, module)?)?;
     module.add_function(wrap_pyfunction!(meant_quantity, module)?)?;
-    module.add_function(wrap_pyfunction!(codec_refusal, module)?)?;
     module.add_function(wrap_pyfunction!(trace_rates, module)?)?;
     module.add_function(wrap_pyfunction!(trace_mean_rate, module)?)?;
     module.add_function(wrap_pyfunction!(scenario_schema, module)?)?;
@@ -75,10 +88,58 @@ impl ParsedScenario {
         self.0.seed
     }
 
-    /// Names of the flows with their transports, in order.
+    /// `side-by-side` or `together`.
     #[getter]
-    fn flows(&self) -> Vec<(&str, &'static str)> {
-        self.0.flows.iter().map(|flow| (flow.name.as_str(), flow.transport().as_str())).collect()
+    fn layout(&self) -> &'static str {
+        self.0.layout.as_str()
+    }
+
+    /// When a run is ended at the latest.
+    #[getter]
+    fn limit_s(&self) -> Option<f64> {
+        self.0.limit.map(|limit| limit.as_secs_f64())
+    }
+
+    /// What is streamed.
+    #[getter]
+    fn movie(&self) -> Movie {
+        Movie(self.0.movie.clone())
+    }
+
+    /// What lies between sender and receiver.
+    #[getter]
+    fn network(&self) -> Network {
+        Network(self.0.network.clone())
+    }
+
+    /// The player at the receiver.
+    #[getter]
+    fn playout(&self) -> Playout {
+        Playout(self.0.playout)
+    }
+
+    /// The flows in order, each of the class of its family.
+    #[getter]
+    fn flows(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
+        self.0.flows.iter().map(|flow| flow::of(py, flow)).collect()
+    }
+
+    /// The names of flows of datagrams that cannot differ with this bottleneck, those that do the same beside each other.
+    fn equivalent_flows(&self) -> Vec<Vec<&str>> {
+        self.0.equivalent_flows()
+    }
+
+    /// Why a flow that sends the movie cannot send it in this codec, by FFmpeg's name of it; `None` where all can, and of a
+    /// codec that is none of the lab's.
+    fn codec_refusal(&self, codec: &str) -> Option<String> {
+        let codec = Codec::of_ffmpeg(codec).filter(|&codec| Scanner::of(codec).is_some())?;
+        check_codec(&self.0, codec).err()
+    }
+
+    /// What decides what a run brings beside its movie, as JSON: names do not, and of the recording of a link not its path
+    /// but this digest.
+    fn identity(&self, trace_digest: Option<&str>) -> PyResult<String> {
+        serde_json::to_string(&self.0.identity(trace_digest)).map_err(refusal)
     }
 
     /// Whether a flow sends the movie.
@@ -151,23 +212,6 @@ fn check_toml(text: &str) -> PyResult<()> {
 fn meant_quantity(text: &str, quantity: &str) -> Option<String> {
     let refused = if quantity == "rate" { text.parse::<Bitrate>().err() } else { parse_duration(text).err() };
     refused.and_then(|error| error.meant().map(str::to_owned))
-}
-
-/// Why the first of these flows, each a name, a transport and where it has one a rule of its packets, cannot send a movie of
-/// a codec, by FFmpeg's name of it; `None` where all can, and of a codec that is none of the lab's.
-#[pyfunction]
-fn codec_refusal(codec: &str, flows: Vec<(String, String, Option<String>)>) -> PyResult<Option<String>> {
-    let Some(codec) = Codec::of_ffmpeg(codec).filter(|&codec| Scanner::of(codec).is_some()) else { return Ok(None) };
-    for (flow, transport, packets) in flows {
-        let unknown = || ScenarioError::new_err(format!("flow {flow}: no transport \"{transport}\""));
-        let Transport::Movie(kind) = Transport::named(&transport).ok_or_else(unknown)? else { continue };
-        let rule: Option<PacketRule> = packets.map(|rule| rule.parse().map_err(refusal)).transpose()?;
-        let cut = || rule.map_or(Ok(()), |rule| kind.check_packets(codec, rule));
-        if let Err(reason) = kind.check_codec(codec).and_then(|()| cut()) {
-            return Ok(Some(format!("flow {flow}: {reason}")));
-        }
-    }
-    Ok(None)
 }
 
 /// What the recording of a link (`network.wire.trace`) can carry in each of the first seconds, in bit/s.
