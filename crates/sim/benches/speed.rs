@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 use std::time::Instant;
 
 use framewire_link::{LossConfig, QueueLimit};
-use framewire_sim::experiment::{TcpExperiment, bottleneck};
+use framewire_sim::lone_connection::{LoneConnection, bottleneck};
 use framewire_sim::{Options, Simulation};
 use framewire_units::{Bitrate, Duration, Probability};
 
@@ -50,7 +50,8 @@ fn rows() -> Vec<Row> {
         let rate = Bitrate::from_mbps(mbps);
         let network = bottleneck(rate, Duration::from_millis(millis), loss, QueueLimit::Packets(queue));
         let cubic = "cubic".parse().expect("invariant: the default algorithm");
-        let experiment = TcpExperiment { duration: Duration::from_secs(seconds), ..TcpExperiment::new(cubic, network) };
+        let experiment =
+            LoneConnection { duration: Duration::from_secs(seconds), ..LoneConnection::new(cubic, network) };
         let round = Box::new(move || {
             let outcome = experiment.run().expect("invariant: the network can be");
             (seconds as f64, outcome.segments + outcome.acknowledgements)

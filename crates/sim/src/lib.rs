@@ -7,7 +7,7 @@
 //! - [`simulate_run`] makes the run directory of a scenario, as the emulated world does.
 //! - [`simulate_cell`] keeps to what a campaign needs: summaries and the hashes of the tables.
 //! - [`Simulation`] is both without files.
-//! - [`experiment`] is a TCP connection without a movie, for validation and benchmarks.
+//! - [`lone_connection`] is a TCP connection by itself, for validation and benchmarks.
 #![warn(unreachable_pub)]
 
 mod bulk;
@@ -15,8 +15,8 @@ mod cancel;
 mod cargo;
 mod check;
 mod error;
-pub mod experiment;
 mod flow;
+pub mod lone_connection;
 mod progress;
 mod rates;
 mod record;

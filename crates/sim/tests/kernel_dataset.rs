@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use cells::{Row, Table};
-use framewire_sim::experiment::{TcpExperiment, TcpOutcome};
+use framewire_sim::lone_connection::{LoneConnection, TcpOutcome};
 use framewire_tcp::congestion::Algorithm;
 
 /// Cells whose retransmissions are off by more than 20 %; `docs/validation.md` says by how much and why.
@@ -71,7 +71,7 @@ fn chosen<'a>(table: &'a Table, algorithm: &str, rates: &[&str]) -> Vec<Row<'a>>
     table.rows().filter(is_chosen).collect()
 }
 
-fn simulate(experiments: &[TcpExperiment]) -> Vec<TcpOutcome> {
+fn simulate(experiments: &[LoneConnection]) -> Vec<TcpOutcome> {
     let next = AtomicUsize::new(0);
     let outcomes = Mutex::new(BTreeMap::new());
     thread::scope(|scope| {

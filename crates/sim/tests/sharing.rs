@@ -13,7 +13,7 @@ use framewire_media::streaming_file::{self, StoredPlan};
 use framewire_recording::ledger::{FrameRow, Ledger};
 use framewire_recording::record::{FlowStatus, RateSample};
 use framewire_recording::summary::Summary;
-use framewire_sim::experiment::{TcpExperiment, bottleneck};
+use framewire_sim::lone_connection::{LoneConnection, bottleneck};
 use framewire_sim::{Content, LadderContent, Options, Simulated, Simulation};
 use framewire_units::{Bitrate, Duration, Timestamp};
 
@@ -133,10 +133,10 @@ fn what_an_application_gets_is_what_was_received_without_headers_and_repeats() {
 }
 
 #[test]
-fn one_flow_is_the_connection_of_a_tcp_experiment() {
+fn a_bulk_flow_alone_is_a_lone_connection() {
     let network =
         bottleneck(Bitrate::from_mbps(3), Duration::from_millis(10), LossConfig::None, QueueLimit::Packets(50));
-    let alone = TcpExperiment::new("reno".parse().unwrap(), network).run().unwrap();
+    let alone = LoneConnection::new("reno".parse().unwrap(), network).run().unwrap();
     let text = shared(1, "0 %", 1).replace("limit = \"100 s\"", "limit = \"60 s\"").replace("2 s", "0 s");
     let simulated = run(&text);
     let here = simulated.logs[0].bulk.unwrap().received as f64;

@@ -6,7 +6,7 @@ use framewire_adaptive::tfrc::{
     DataPacket, Equation, Limit, Receiver, ReceiverSettings, SegmentSize, Sender, SenderSettings,
 };
 use framewire_link::{LossConfig, Network, NetworkConfig, NetworkEvent, Packet, PacketId, Port, QueueLimit};
-use framewire_sim::experiment::{TcpExperiment, bottleneck};
+use framewire_sim::lone_connection::{LoneConnection, bottleneck};
 use framewire_tcp::TcpConfig;
 use framewire_units::{Bitrate, DataSize, Duration, Probability, Seed, Timestamp};
 use framewire_wire::tfrc::{DATA_HEADER_LENGTH, DataHeader, FEEDBACK_LENGTH, Feedback};
@@ -183,12 +183,12 @@ fn tfrc(percent: f64, round_trip: Duration, round_trips: u32) -> Measured {
 }
 
 fn new_reno(percent: f64, round_trip: Duration, round_trips: u32, sack: bool) -> Bitrate {
-    let experiment = TcpExperiment::new("reno".parse().unwrap(), lossy(percent, round_trip));
+    let experiment = LoneConnection::new("reno".parse().unwrap(), lossy(percent, round_trip));
     let unlimited = Some(DataSize::from_bytes(64 << 20));
     let sender = TcpConfig { sack, send_buffer: unlimited, ..experiment.sender.clone() };
     let receiver = TcpConfig { sack, receive_buffer: unlimited, ..experiment.receiver.clone() };
     let experiment =
-        TcpExperiment { sender, receiver, duration: round_trip * round_trips, seed: seed(round_trip), ..experiment };
+        LoneConnection { sender, receiver, duration: round_trip * round_trips, seed: seed(round_trip), ..experiment };
     experiment.run().unwrap().goodput()
 }
 

@@ -19,7 +19,7 @@ use std::fs;
 use std::str::FromStr;
 
 use framewire_link::{LossConfig, QueueLimit};
-use framewire_sim::experiment::{TcpExperiment, bottleneck};
+use framewire_sim::lone_connection::{LoneConnection, bottleneck};
 use framewire_sim::{Options, Simulation};
 use framewire_units::{Bitrate, DataSize, Duration, Probability, Seed};
 
@@ -70,7 +70,7 @@ fn tcp(given: &Given<'_>, seconds: u64, times: u64) -> Result<Measured, Box<dyn 
     let round_trip = Duration::from_millis(given.value("--rtt", 120)?);
     let network = bottleneck(rate, round_trip, loss, QueueLimit::Packets(given.value("--queue", 100)?));
     let algorithm = given.value("--algorithm", "cubic".to_owned())?.parse()?;
-    let mut experiment = TcpExperiment::new(algorithm, network);
+    let mut experiment = LoneConnection::new(algorithm, network);
     experiment.duration = Duration::from_secs(seconds);
     // As ns-3's program; up to Linux' own largest, Linux' auto-tuning has it.
     let buffer = DataSize::from_bytes(4 * (rate * round_trip).as_bytes());

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use framewire_link::{LossConfig, NetworkConfig, QueueLimit};
-use framewire_sim::experiment::{TcpExperiment, Traffic, bottleneck};
+use framewire_sim::lone_connection::{LoneConnection, Traffic, bottleneck};
 use framewire_units::{Bitrate, DataSize, Duration, Probability, Seed};
 
 /// Columns that name a cell.
@@ -84,7 +84,7 @@ impl Row<'_> {
     ///
     /// # Errors
     /// Names the line and the value that makes no sense.
-    pub fn experiment(&self) -> Result<TcpExperiment, String> {
+    pub fn experiment(&self) -> Result<LoneConnection, String> {
         let loss = match self.value::<f64>("loss")? {
             0.0 => LossConfig::None,
             loss => LossConfig::Bernoulli(Probability::new(loss).ok_or("loss: 0 to 1 is allowed")?),
@@ -104,11 +104,11 @@ impl Row<'_> {
             Some("stream") => Traffic::Paced { frame: DataSize::from_bytes(self.frame()?), interval: FRAME_INTERVAL },
             other => return Err(format!("mode = {}: bulk and stream are allowed", other.unwrap_or_default())),
         };
-        Ok(TcpExperiment {
+        Ok(LoneConnection {
             traffic,
             duration: Duration::from_secs(self.value("seconds")?),
             seed: Seed(self.value("seed")?),
-            ..TcpExperiment::new(self.value("algorithm")?, network)
+            ..LoneConnection::new(self.value("algorithm")?, network)
         })
     }
 

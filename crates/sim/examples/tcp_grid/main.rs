@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use cells::{CELL_COLUMNS, Row, Table};
-use framewire_sim::experiment::{TcpExperiment, TcpOutcome};
+use framewire_sim::lone_connection::{LoneConnection, TcpOutcome};
 use framewire_units::Duration;
 
 const COLUMNS: &str = "seconds,seed,received_bytes,segments,retransmissions,srtt_ms,min_rtt_ms,forward_delay_ms,\
@@ -54,7 +54,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     let (Some(cells), Some(out)) = (cells, out) else { return Err(USAGE.into()) };
     let table = Table::parse(&fs::read_to_string(&cells).map_err(|error| format!("{cells}: {error}"))?)?;
     let rows: Vec<Row<'_>> = table.rows().collect();
-    let experiments: Result<Vec<TcpExperiment>, String> = rows.iter().map(Row::experiment).collect();
+    let experiments: Result<Vec<LoneConnection>, String> = rows.iter().map(Row::experiment).collect();
     let outcomes = simulate(&experiments?)?;
     let mut text = format!("{},{COLUMNS}\n", CELL_COLUMNS.join(","));
     for (row, outcome) in rows.iter().zip(&outcomes) {
@@ -71,7 +71,7 @@ fn run() -> Result<(), Box<dyn Error>> {
 }
 
 /// Simulates all, in the order given.
-fn simulate(experiments: &[TcpExperiment]) -> Result<Vec<TcpOutcome>, Box<dyn Error>> {
+fn simulate(experiments: &[LoneConnection]) -> Result<Vec<TcpOutcome>, Box<dyn Error>> {
     let next = AtomicUsize::new(0);
     let work = || {
         let mut done = Vec::new();

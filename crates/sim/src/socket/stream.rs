@@ -209,7 +209,7 @@ mod tests {
 
     use super::*;
     use crate::cargo::Body;
-    use crate::experiment::bottleneck;
+    use crate::lone_connection::bottleneck;
     use crate::record::{PacketRecorder, Recording};
     use crate::wires::WireEvent;
 

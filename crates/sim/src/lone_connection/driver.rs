@@ -1,10 +1,10 @@
-//! The loop of an experiment: two endpoints, a network, and an application that writes.
+//! The loop: two endpoints, a network, and an application that writes.
 
 use framewire_link::{DropCause, HopRecord, Network, NetworkConfig, Outcome, Port};
 use framewire_tcp::{Endpoint, Segment, TcpConfig};
 use framewire_units::{DataSize, Duration, Seed, Timestamp};
 
-use super::{TcpExperiment, TcpOutcome, TcpSample, Traffic};
+use super::{LoneConnection, TcpOutcome, TcpSample, Traffic};
 use crate::wires::{Recorder, WireEvent, Wires};
 
 /// What the application writes at once, as the program does that collects the kernel's side.
@@ -66,21 +66,21 @@ pub(super) struct Driver {
 }
 
 impl Driver {
-    pub(super) fn new(experiment: &TcpExperiment, network: Network) -> Self {
+    pub(super) fn new(connection: &LoneConnection, network: Network) -> Self {
         let origin = Timestamp::ZERO;
-        let seed = Seed(experiment.seed.stream("tcp", &[0]).next_u64());
+        let seed = Seed(connection.seed.stream("tcp", &[0]).next_u64());
         let config = |config: &TcpConfig| TcpConfig { seed, ..config.clone() };
-        let bulk = experiment.traffic == Traffic::Bulk;
+        let bulk = connection.traffic == Traffic::Bulk;
         Self {
-            client: Endpoint::client(&config(&experiment.sender), origin),
-            server: Endpoint::server(&config(&experiment.receiver)),
-            wires: Wires::new(network, is_local(&experiment.network), Drops::default()),
-            traffic: experiment.traffic,
+            client: Endpoint::client(&config(&connection.sender), origin),
+            server: Endpoint::server(&config(&connection.receiver)),
+            wires: Wires::new(network, is_local(&connection.network), Drops::default()),
+            traffic: connection.traffic,
             pending: if bulk { u64::MAX } else { 0 },
             next_frame: if bulk { Timestamp::MAX } else { origin },
-            next_sample: origin + experiment.sample_interval,
-            sample_interval: experiment.sample_interval,
-            end: origin + experiment.duration,
+            next_sample: origin + connection.sample_interval,
+            sample_interval: connection.sample_interval,
+            end: origin + connection.duration,
             samples: Vec::new(),
             received: 0,
             segments: 0,

@@ -1,15 +1,17 @@
-//! A TCP connection without a movie, for validation and benchmarks: the simulated side of `docs/validation.md`. What
-//! several connections and adaptive streams make of one network, scenarios say.
+//! A TCP connection by itself, two endpoints and a network: the simulated side of what `docs/validation.md` compares with the
+//! kernel and with ns-3, whose sides have neither sessions nor a ledger either. It has what no scenario says: Nagle's algorithm,
+//! the endpoint of each host, and an application that writes. What connections and streams make of one network, scenarios say;
+//! it shares the queue of events with a [`Simulation`](crate::Simulation).
 //!
 //! ```
-//! use framewire_sim::experiment::{TcpExperiment, Traffic, bottleneck};
+//! use framewire_sim::lone_connection::{LoneConnection, Traffic, bottleneck};
 //! use framewire_link::{LossConfig, QueueLimit};
 //! use framewire_units::{Bitrate, DataSize, Duration, Seed};
 //!
 //! let queue = QueueLimit::Bytes(DataSize::from_bytes(50_000));
 //! let network = bottleneck(Bitrate::from_mbps(5), Duration::from_millis(80), LossConfig::None, queue);
-//! let experiment = TcpExperiment { seed: Seed(1), ..TcpExperiment::new("cubic".parse()?, network) };
-//! let outcome = experiment.run()?;
+//! let connection = LoneConnection { seed: Seed(1), ..LoneConnection::new("cubic".parse()?, network) };
+//! let outcome = connection.run()?;
 //! assert!(outcome.goodput().as_mbps_f64() > 4.5);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -40,7 +42,7 @@ pub enum Traffic {
 
 /// A connection over a network.
 #[derive(Clone, Debug)]
-pub struct TcpExperiment {
+pub struct LoneConnection {
     /// The sender's endpoint. Its seed is set by the run.
     pub sender: TcpConfig,
     /// The receiver's endpoint.
@@ -57,7 +59,7 @@ pub struct TcpExperiment {
     pub sample_interval: Duration,
 }
 
-impl TcpExperiment {
+impl LoneConnection {
     /// A bulk transfer of 60 s between two Linux hosts without Nagle's algorithm, sampled ten times a second.
     pub fn new(congestion: Algorithm, network: NetworkConfig) -> Self {
         Self {
@@ -105,7 +107,7 @@ pub struct TcpSample {
     pub info: TcpInfo,
 }
 
-/// What came of an experiment.
+/// What came of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TcpOutcome {
     /// How long it was.
