@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-import calm
+import machine_load
 import pytest
 
 __all__ = ["children", "descendants", "state_of", "streaming"]
@@ -35,7 +35,7 @@ def streaming(
                 break
         else:
             if "overloaded" in said:
-                calm.too_busy(said)
+                machine_load.too_busy(said)
             pytest.fail(f"it never streamed: {said}")
         time.sleep(seconds)
         yield process

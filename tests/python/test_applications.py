@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-import calm
+import machine_load
 import polars as pl
 import pytest
 from own_program import children
@@ -117,9 +117,9 @@ def start_s() -> float:
 def tcp(start_s: float, film: Path, tmp_path_factory: pytest.TempPathFactory) -> framewire.Run:
     """GStreamer, ffmpeg and the lab's own TCP over copies of one network."""
     flows = f'{PLAIN}{FFMPEG}[[flow]]\nname = "own"\ntransport = "tcp"\n'
-    result = calm.run(scenario(film, flows), tmp_path_factory.mktemp("tcp"))
+    result = machine_load.run(scenario(film, flows), tmp_path_factory.mktemp("tcp"))
     if start_s > 1 and any("in time for the first frame" in failure for failure in result.failures):
-        calm.too_busy(f"programs take {start_s:.1f} s to start: {result.failures}")
+        machine_load.too_busy(f"programs take {start_s:.1f} s to start: {result.failures}")
     return result
 
 
@@ -139,7 +139,7 @@ def test_an_application_over_tcp_fares_as_the_labs_own_tcp(tcp: framewire.Run, f
     # Both are paced by the same frame clock. ffmpeg's receiver looks at some frames before it gives out the first, so
     # that its first one comes later; its last one comes as early.
     last = dict(tcp.frames.group_by("flow").agg(pl.col("arrival_ns").max()).iter_rows())
-    with calm.excused(tcp, flow, "own"):
+    with machine_load.excused(tcp, flow, "own"):
         assert abs(last[flow] - last["own"]) < 0.5e9
         if flow == "plain":
             assert theirs["duration_s"] == pytest.approx(ours["duration_s"], rel=0.1)
@@ -188,11 +188,11 @@ def lost_by_capture(result: framewire.Run, flow: str) -> set[int]:
 
 @pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
 def test_a_frame_is_lost_exactly_where_one_of_its_packets_was(film: Path, tmp_path: Path) -> None:
-    lossy = calm.run(scenario(film, RTP, 'rate = "20 Mbit/s"\nloss = "3 %"'), tmp_path)
+    lossy = machine_load.run(scenario(film, RTP, 'rate = "20 Mbit/s"\nloss = "3 %"'), tmp_path)
     frames = lossy.frames
     lost = frames.filter(pl.col("fate") == "lost")
     expected = lost_by_capture(lossy, "rtp")
-    with calm.excused(lossy):
+    with machine_load.excused(lossy):
         assert 5 <= len(expected) <= 90
         assert set(lost["frame"]) == expected
         assert set(lost["root_cause"]) == {"random loss"}
@@ -210,7 +210,7 @@ def test_the_cause_of_a_loss_is_read_out_of_fragments_of_nal_units(codec: str, t
     rate = ["-b:v", "2M", "-g", "25", "-preset", "ultrafast"]
     subprocess.run(["ffmpeg", "-v", "error", *picture, "-c:v", *encoder, *rate, str(film)], check=True)
     text = RTP_NAL.replace("DEPAY", f"rtp{codec}depay").replace("PAY", f"rtp{codec}pay").replace("NAME", codec.upper())
-    lossy = calm.run(scenario(film, text, 'rate = "20 Mbit/s"\nloss = "3 %"'), tmp_path)
+    lossy = machine_load.run(scenario(film, text, 'rate = "20 Mbit/s"\nloss = "3 %"'), tmp_path)
     fields = [
         "-d",
         "udp.port==5004,rtp",
@@ -238,7 +238,7 @@ def test_the_cause_of_a_loss_is_read_out_of_fragments_of_nal_units(codec: str, t
             frame += marker
     assert frame == lossy.frames.height
     lost = lossy.frames.filter(pl.col("fate") == "lost")
-    with calm.excused(lossy):
+    with machine_load.excused(lossy):
         assert 3 <= len(hurt) <= 60
         assert set(lost["root_cause"]) == {"random loss"}
         assert set(lost["root_cause_place"]) == {"link"}
@@ -248,12 +248,12 @@ def test_the_cause_of_a_loss_is_read_out_of_fragments_of_nal_units(codec: str, t
 
 
 def test_srt_comes_through_with_its_own_latency(film: Path, tmp_path: Path) -> None:
-    result = calm.run(scenario(film, SRT, 'rate = "20 Mbit/s"\ndelay = "10 ms"\nloss = "8 %"'), tmp_path)
+    result = machine_load.run(scenario(film, SRT, 'rate = "20 Mbit/s"\ndelay = "10 ms"\nloss = "8 %"'), tmp_path)
     row = by_flow(result)["srt"]
     assert row["status"] == "complete"
     # It sends again what was lost, and gives up what is too late by then: more on a busy machine. Without that, every
     # third frame would be lost, which has eight packets or so; with it, five at the start are, and one or two more.
-    with calm.excused(result):
+    with machine_load.excused(result):
         assert row["lost"] <= 20  # type: ignore[operator]
     assert row["latency_p50_ms"] > 120  # type: ignore[operator]
     lost = result.frames.filter(pl.col("fate") == "lost")
@@ -273,7 +273,7 @@ def test_a_sender_that_paces_itself_counts_from_its_first_packet(film: Path, tmp
         LISTEN + "[sys.stdout.buffer.write(b) or sys.stdout.buffer.flush() "
         "for b in iter(lambda: peer.recv(65536), b'')]",
     ]
-    result = calm.run(scenario(film, command("own-pace", sender, receiver)), tmp_path)
+    result = machine_load.run(scenario(film, command("own-pace", sender, receiver)), tmp_path)
     frames = result.frames
     assert result.summary["lost"].to_list() == [0]
     first_due = frames["due_ns"][0]
@@ -288,7 +288,7 @@ def test_what_the_application_dropped_is_not_blamed_on_the_network(film: Path, t
     leaky = PLAIN.replace(
         "tcpclientsink", "queue leaky=downstream max-size-time=0 max-size-bytes=0 max-size-buffers=2 ! tcpclientsink"
     )
-    result = calm.run(scenario(film, leaky, 'rate = "1 Mbit/s"\ndelay = "5 ms"'), tmp_path)
+    result = machine_load.run(scenario(film, leaky, 'rate = "1 Mbit/s"\ndelay = "5 ms"'), tmp_path)
     lost = result.frames.filter(pl.col("fate") == "lost")
     assert lost.height > 10
     assert set(lost["root_cause_place"]) == {"sender-pipeline"}
@@ -298,16 +298,16 @@ def test_what_the_application_dropped_is_not_blamed_on_the_network(film: Path, t
 def test_what_is_not_installed_is_named_before_anything_starts(film: Path, tmp_path: Path) -> None:
     absent = command("x", ["no-such-program", "{movie}"], ["cat"])
     with pytest.raises(MachineError, match=r'flow\.0\.sender: the program "no-such-program" is not installed'):
-        calm.run(scenario(film, absent), tmp_path)
+        machine_load.run(scenario(film, absent), tmp_path)
     element = PLAIN.replace("mpegvideoparse", "nosuchelement")
     with pytest.raises(MachineError, match=r'flow\.0\.sender\.pipeline.*"nosuchelement".*GST_PLUGIN_PATH'):
-        calm.run(scenario(film, element), tmp_path)
+        machine_load.run(scenario(film, element), tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_the_simulated_world_refuses_applications(film: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"flow\.0\.sender: .*only in the emulated world"):
-        calm.run(scenario(film, PLAIN), tmp_path, world="simulated")
+        machine_load.run(scenario(film, PLAIN), tmp_path, world="simulated")
 
 
 def test_a_receiver_that_dies_early_is_told_with_its_last_words(film: Path, tmp_path: Path) -> None:
@@ -327,7 +327,7 @@ def test_a_receiver_that_dies_early_is_told_with_its_last_words(film: Path, tmp_
         "tcp://{receiver}:{port}",
     ]
     started = time.monotonic()
-    result = calm.run(scenario(film, command("x", sender, receiver)), tmp_path)
+    result = machine_load.run(scenario(film, command("x", sender, receiver)), tmp_path)
     assert time.monotonic() - started < 60, "it is not the limit of 76 s that ended it"
     assert result.status == "partial"
     [failure] = result.failures
@@ -342,7 +342,7 @@ def test_a_receiver_that_never_listens_and_a_sender_that_never_connects_are_no_h
         'name = "silent"', 'name = "silent"\nsender.input = "frames"'
     )
     started = time.monotonic()
-    result = calm.run('limit = "6 s"\n' + scenario(film, deaf + silent), tmp_path)
+    result = machine_load.run('limit = "6 s"\n' + scenario(film, deaf + silent), tmp_path)
     assert time.monotonic() - started < 60
     assert result.status == "partial"
     assert result.ended_by == "time limit"
@@ -361,7 +361,7 @@ def test_a_stream_in_which_nothing_is_found_is_told(film: Path, tmp_path: Path) 
         "shutil.copyfileobj(sys.stdin.buffer, s.makefile('wb', 0))",
         "-",
     ]
-    result = calm.run(scenario(film, command("x", sender, receiver)), tmp_path)
+    result = machine_load.run(scenario(film, command("x", sender, receiver)), tmp_path)
     [failure] = result.failures
     assert "no frame of the movie was found" in failure
     assert "elementary stream" in failure
@@ -376,7 +376,7 @@ def test_hosts_of_applications_have_the_congestion_control_of_the_scenario(film:
     allowed = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control").read_text().split()
     for name in ("reno", "cubic"):
         text = flow.replace('name = "x"', f'name = "x"\ncongestion = "{name}"')
-        result = calm.run('limit = "6 s"\n' + scenario(film, text), tmp_path / name)
+        result = machine_load.run('limit = "6 s"\n' + scenario(film, text), tmp_path / name)
         meta = result.results.meta
         had = meta["kernel"]["settings"]["net.ipv4.tcp_congestion_control"]
         assert had == (name if name in allowed else machine)
@@ -386,7 +386,7 @@ def test_hosts_of_applications_have_the_congestion_control_of_the_scenario(film:
         assert (told is None) == (had == name)
     together = 'layout = "together"\n' + scenario(film, flow + flow.replace('"x"', '"y"\ncongestion = "reno"'))
     with pytest.raises(InputError, match="flow y, congestion: applications that share hosts share it"):
-        calm.run(together, tmp_path / "together")
+        machine_load.run(together, tmp_path / "together")
 
 
 MARK = f"framewire-test-{os.getpid()}"
@@ -426,7 +426,7 @@ def families(film: Path, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
     while len(marked()) < 4 and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.2)
     if process.poll() is not None and "overloaded" in log.read_text():
-        calm.too_busy(log.read_text())
+        machine_load.too_busy(log.read_text())
     assert len(marked()) >= 4, f"two applications, each with a child: {log.read_text()}"
     yield process
     process.kill()

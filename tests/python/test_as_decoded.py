@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 import framewire
 from framewire import InputError, as_decoded
-from framewire.as_decoded.arrived import Arrival, arrivals
-from framewire.as_decoded.beginning import beginning
+from framewire.as_decoded.first_bytes import beginning
+from framewire.as_decoded.received_parts import Arrival, arrivals
 from framewire.as_decoded.similarity import Similarity
 from framewire.cli import app
 from framewire.movie.probe import probe
@@ -22,9 +22,9 @@ from framewire.report import comparison, filmstrip, psnr
 from framewire.report.cut_stream import H265, coding_of, cut, luma_pictures
 from framewire.report.data import ReportRun, load
 from framewire.report.decoder import luma, pictures
-from framewire.report.originals import Original, Pictures
 from framewire.report.outcome import outcome
-from framewire.report.picked import closure, picked
+from framewire.report.reference_pictures import Original, Pictures
+from framewire.report.single_pictures import closure, picked
 from framewire.results import RunDirectory
 
 ENCODERS = {

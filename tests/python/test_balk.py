@@ -19,7 +19,7 @@ from framewire.movie.ladder.quality import FROZEN, Quality
 from framewire.report import file
 from framewire.scenario import load
 from framewire.studies import traces
-from framewire.studies.balk import cells, climbing, measure, plan, plans, side_by_side
+from framewire.studies.balk import cells, climbing, measure, plan, sending_plans, side_by_side
 from framewire.studies.balk.clips import FRAME_RATE, QUANTISERS, SEGMENTS, Clip
 from framewire.studies.balk.clips import made_up as clip
 from framewire.studies.balk.comparison import compare
@@ -191,9 +191,9 @@ def test_the_best_plans_keep_the_buffer_of_the_papers() -> None:
     for name in ("mild", "strong"):
         one = clip(name)
         paper, smooth, few = (
-            plans.of(one),
-            plans.best(one, fewest_changes=False),
-            plans.best(one, fewest_changes=True),
+            sending_plans.of(one),
+            sending_plans.best(one, fewest_changes=False),
+            sending_plans.best(one, fewest_changes=True),
         )
         buffer = paper.document["client_buffer_bytes"]
         for plan_of in (smooth, few):
@@ -218,14 +218,14 @@ def test_valleys_are_stretches_below_the_top_after_the_climb() -> None:
 def test_plans_follow_the_papers_equations() -> None:
     """Figures 9 to 12 in miniature: U = C - V, and bytes sent ahead lift its least value to nothing."""
     for name in ("mild", "strong"):
-        one = plans.of(clip(name)).document
+        one = sending_plans.of(clip(name)).document
         difference = [sent - consumed for sent, consumed in zip(one["sent"], one["consumed"], strict=True)]
         assert one["ahead"] == pytest.approx(difference)
         assert one["sent"][-1] == pytest.approx(sum(clip(name).sizes[2]))
-        assert plans.of(clip(name)).least_kb > -0.001
+        assert sending_plans.of(clip(name)).least_kb > -0.001
         assert len(one["steps"]) <= SEGMENTS + 1
-    assert plans.of(clip("strong"), pre_send=False).least_kb < 0
-    assert plans.of(clip("strong"), segments=1, pre_send=False).document["steps"] == [
+    assert sending_plans.of(clip("strong"), pre_send=False).least_kb < 0
+    assert sending_plans.of(clip("strong"), segments=1, pre_send=False).document["steps"] == [
         [0.0, pytest.approx(985e3, rel=5e-3)]
     ]
 

@@ -18,11 +18,11 @@ from framewire.studies.balk import claims, differences, measure, plan, samples, 
 from framewire.studies.balk.clips import QUANTISERS
 from framewire.studies.balk.clips import made_up as clip
 from framewire.studies.balk.comparison import compare
+from framewire.studies.balk.estimate_readings import by_reading
 from framewire.studies.balk.measure import Measured, Run
 from framewire.studies.balk.outcome import outcome
 from framewire.studies.balk.plan import Setting, Transport
 from framewire.studies.balk.published import FORMER_KEYS, Kind, published, read
-from framewire.studies.balk.readings import by_reading
 from framewire.studies.balk.variants import (
     K_OVER_K_MINUS_1,
     LIBRARYS_READING,

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 import framewire
 from conftest import REPOSITORY
 from framewire import InputError
-from framewire.campaign import metrics, origin
+from framewire.campaign import metrics, provenance
 from framewire.campaign.results import Campaign
 from framewire.cli import app
 
@@ -320,7 +320,7 @@ def test_a_cell_is_run_again_alone(result: Campaign, monkeypatch: pytest.MonkeyP
     cell = result.summary.row(5, named=True)
     result.run_cell(cell["cell"][:12], out=tmp_path / "alone")
     ((scenario, options),) = asked
-    said = origin.read(tmp_path / "alone")
+    said = provenance.read(tmp_path / "alone")
     assert said == f"sweep: network.wifi.retry = 0, flow.udp.mtu = 1500, repeat {cell['repeat']}"
     assert framewire.load(scenario).data["seed"] == cell["seed"]
     assert options == {"world": "simulated", "out": tmp_path / "alone", "progress": None}

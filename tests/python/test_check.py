@@ -37,7 +37,7 @@ TESTS = {
     Path("tests/python/test_report.py"): "from framewire.report import write\n",
     Path("tests/python/test_proof.py"): "import framewire.report.proof\n",
     Path("tests/python/test_run.py"): "from framewire import run\n",
-    Path("tests/python/test_fake.py"): "import calm\n",
+    Path("tests/python/test_fake.py"): "import machine_load\n",
     Path("tests/python/test_manual.py"): 'DOCS = "docs"\n',
     Path("tests/python/test_demo.py"): 'SCENARIO = ROOT / "scenarios" / "demo.toml"\n',
 }
@@ -49,7 +49,7 @@ TESTS = {
         ("python/framewire/report/proof.py", ["report", "proof"]),
         ("python/framewire/run.py", ["run"]),
         ("python/framewire/__init__.py", ["run"]),
-        ("tests/python/calm.py", ["fake"]),
+        ("tests/python/machine_load.py", ["fake"]),
         ("tests/python/test_run.py", ["run"]),
         ("docs/links.md", ["manual"]),
         ("scenarios/demo.toml", ["demo"]),

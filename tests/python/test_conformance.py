@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import calm
+import machine_load
 import polars as pl
 import pytest
 from draws import SEEDS, Draws, Row, draw, ends_elsewhere, over_the_same_frames, rows_of
@@ -100,8 +100,8 @@ def films(lab_cache: Path) -> dict[int, Path]:
 def worlds(request: pytest.FixtureRequest, films: dict[int, Path], tmp_path_factory: pytest.TempPathFactory) -> Worlds:
     film, directory = films[request.param], tmp_path_factory.mktemp("worlds")
     text = text_of(film)
-    emulated = calm.run(text, directory / "emulated", world="emulated")
-    simulated = calm.run(text, directory / "simulated", world="simulated")
+    emulated = machine_load.run(text, directory / "emulated", world="emulated")
+    simulated = machine_load.run(text, directory / "simulated", world="simulated")
     return Worlds(emulated, simulated, draw(text, film, float(SECONDS)))
 
 
@@ -111,8 +111,8 @@ def worlds(request: pytest.FixtureRequest, films: dict[int, Path], tmp_path_fact
 def test_a_transport_fares_alike(worlds: Worlds, flow: str) -> None:
     row = rows_of(worlds.emulated.summary, worlds.emulated.frames)[flow]
     assert {row["status"], worlds.draws.rows[0][flow]["status"]} == {"complete"}
-    late = Late(*(calm.lateness_ms(worlds.emulated, flow, quantile) for quantile in (0.9, 1.0)))
-    with calm.excused(worlds.emulated, flow):
+    late = Late(*(machine_load.lateness_ms(worlds.emulated, flow, quantile) for quantile in (0.9, 1.0)))
+    with machine_load.excused(worlds.emulated, flow):
         assert misses(row, worlds.draws, columns_of(flow), late) == []
     if flow in ("udp-blocking", "udp", "udp-whole"):
         sent = worlds.draws.rows[0][flow]["packets_sent"]

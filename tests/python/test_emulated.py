@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import calm
+import machine_load
 import polars as pl
 import pytest
 from own_program import descendants, state_of, streaming
@@ -59,7 +59,7 @@ ALL = "\n".join(f'[[flow]]\ntransport = "{name}"\n{ROOM.get(name, "")}' for name
 @pytest.fixture(scope="module")
 def quiet(film: Path, tmp_path_factory: pytest.TempPathFactory) -> framewire.Run:
     """All seven transports over a link that is wide enough."""
-    return calm.run(scenario(film, "[network.wifi]\nretry = 7", ALL), tmp_path_factory.mktemp("quiet"))
+    return machine_load.run(scenario(film, "[network.wifi]\nretry = 7", ALL), tmp_path_factory.mktemp("quiet"))
 
 
 @pytest.mark.parametrize("flow", SEVEN)
@@ -67,7 +67,7 @@ def test_a_wide_link_delivers_every_byte_by_every_transport(quiet: framewire.Run
     sent = film.read_bytes()
     assert quiet.status == "complete"
     received = (quiet.directory / "received" / f"{flow}.m2v").read_bytes()
-    with calm.excused(quiet, flow):
+    with machine_load.excused(quiet, flow):
         if flow.endswith(("ifd", "optimised")):
             # I-Frame Delay may shed a B frame that comes while a large frame is still being written.
             assert 0.9 * len(sent) <= len(received) <= len(sent)
@@ -91,7 +91,7 @@ def test_every_packet_crossed_the_link_and_is_in_the_capture(quiet: framewire.Ru
     proof = quiet.results.meta["accuracy"][flow]
     if proof["lost_outside_model"] != 0:
         assert "lost outside the link model" in proof["disturbed"]
-        calm.too_busy(f"{flow} was disturbed: {proof['disturbed']}")
+        machine_load.too_busy(f"{flow} was disturbed: {proof['disturbed']}")
     packets = quiet.results.packets.filter(pl.col("flow") == flow)
     assert proof["crossed_the_link"] == packets["packet"].n_unique()
     delivered = packets.sort("finished_ns").group_by("packet").last()
@@ -125,9 +125,9 @@ def test_the_network_is_never_early_and_seldom_late(quiet: framewire.Run) -> Non
 
 def test_a_narrow_link_sheds_b_frames_with_i_frame_delay_and_stretches_tcp(film: Path, tmp_path: Path) -> None:
     flows = '[[flow]]\ntransport = "tcp"\n[[flow]]\ntransport = "tcp+ifd"'
-    narrow = calm.run(scenario(film, '[network.wifi]\nrate = "1 Mbit/s"', flows), tmp_path)
+    narrow = machine_load.run(scenario(film, '[network.wifi]\nrate = "1 Mbit/s"', flows), tmp_path)
     summary = {row["flow"]: row for row in narrow.summary.iter_rows(named=True)}
-    with calm.excused(narrow):
+    with machine_load.excused(narrow):
         # 1 Mbit/s on the air carries about 0.85 Mbit/s of TCP payload: under half of the movie.
         assert 1.8 * SECONDS < summary["tcp"]["duration_s"] < 3.5 * SECONDS
         assert summary["tcp"]["lost"] == 0
@@ -140,8 +140,8 @@ def test_a_narrow_link_sheds_b_frames_with_i_frame_delay_and_stretches_tcp(film:
 def test_flows_may_share_one_wired_bottleneck(film: Path, tmp_path: Path) -> None:
     network = '[network]\nkind = "wired"\n[network.wire]\nrate = "20 Mbit/s"\ndelay = "5 ms"'
     flows = '[[flow]]\ntransport = "udp"\n[[flow]]\ntransport = "tcp"'
-    shared = calm.run('layout = "together"\n' + scenario(film, network, flows), tmp_path)
-    with calm.excused(shared, "udp"):
+    shared = machine_load.run('layout = "together"\n' + scenario(film, network, flows), tmp_path)
+    with machine_load.excused(shared, "udp"):
         assert shared.summary["lost"].to_list() == [0, 0]
     hops = shared.results.packets.group_by("flow").agg(pl.len())
     assert hops["len"].min() > 200  # type: ignore[operator]

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import calm
+import machine_load
 import polars as pl
 import pytest
 from draws import SEEDS, Draws, Row, draw
@@ -76,8 +76,8 @@ class Worlds:
 @pytest.fixture(scope="module")
 def worlds(film: Path, tmp_path_factory: pytest.TempPathFactory) -> Worlds:
     directory, text = tmp_path_factory.mktemp("worlds"), scenario(film)
-    emulated = calm.run(text, directory / "emulated", world="emulated")
-    simulated = calm.run(text, directory / "simulated", world="simulated")
+    emulated = machine_load.run(text, directory / "emulated", world="emulated")
+    simulated = machine_load.run(text, directory / "simulated", world="simulated")
     return Worlds(emulated, simulated, draw(text, None, float(SECONDS), ladder=film))
 
 
@@ -120,7 +120,7 @@ def misses(row: Row, draws: Draws) -> list[str]:
 @pytest.mark.parametrize("flow", COLUMNS)
 def test_a_flow_fares_alike(worlds: Worlds, flow: str) -> None:
     (row,) = (row for row in worlds.emulated.summary.to_dicts() if row["flow"] == flow)
-    with calm.excused(worlds.emulated, flow):
+    with machine_load.excused(worlds.emulated, flow):
         assert row["status"] == "complete"
         assert misses(row, worlds.draws) == []
 
@@ -167,7 +167,7 @@ def test_bulk_connections_come_and_go_and_are_told_apart(worlds: Worlds) -> None
     bulk = run.results.packets.filter(pl.col("flow") == "bulk")
     ahead = bulk.filter(pl.col("direction") == "forward")
     first = ahead["enqueued_ns"].min()
-    with calm.excused(run, "bulk"):
+    with machine_load.excused(run, "bulk"):
         assert isinstance(first, int) and 2.0 <= first / 1e9 < 2.1
     samples = run.results.table("flows").filter(pl.col("flow") == "bulk")
     assert set(samples["connection"]) == set(range(CONNECTIONS))
@@ -201,10 +201,10 @@ def test_a_congestion_control_that_is_not_here_is_named_before_anything_runs(fil
 
 def test_nothing_but_bulk_lasts_until_the_limit(tmp_path: Path) -> None:
     text = f'name = "bulk"\nlimit = "3 s"\n{NETWORK}[[flow]]\ntransport = "bulk"\ncongestion = "cubic"\n'
-    run = calm.run(text, tmp_path)
+    run = machine_load.run(text, tmp_path)
     assert (run.status, run.ended_by) == ("complete", None)
     (row,) = run.summary.to_dicts()
-    with calm.excused(run, "bulk"):
+    with machine_load.excused(run, "bulk"):
         assert row["duration_s"] == pytest.approx(3.0, abs=0.2)
         assert 0.6e6 < row["packet_throughput_bps"] < 1.5e6
 

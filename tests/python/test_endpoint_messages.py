@@ -179,9 +179,11 @@ def until(what: Callable[[], bool]) -> bool:
     return what()
 
 
-@pytest.mark.parametrize(("controller", "tfrc", "unheard"), [("tfrc", False, 1), ("vtp", True, 1), ("vtp", False, 0)])
+@pytest.mark.parametrize(
+    ("controller", "tfrc", "complaints"), [("tfrc", False, 1), ("vtp", True, 1), ("vtp", False, 0)]
+)
 def test_both_sides_say_when_reports_are_not_of_use(
-    long_movie: Path, controller: str, tfrc: bool, unheard: int, tmp_path: Path
+    long_movie: Path, controller: str, tfrc: bool, complaints: int, tmp_path: Path
 ) -> None:
     server = Told(long_movie, controller=controller, sessions=1)
     server.start()
@@ -199,11 +201,11 @@ def test_both_sides_say_when_reports_are_not_of_use(
     client.send_signal(signal.SIGINT)
     said, complained = client.communicate(timeout=30)
     assert client.returncode == 130
-    assert complained.count("warning: the server has used no report of this side for 5 s") == unheard
+    assert complained.count("warning: the server has used no report of this side for 5 s") == complaints
     assert "error" not in complained
     assert "until you stopped it" in said
     server.join(30)
-    assert sum(event.get("event") == "unheard" for event in server.events) == unheard
+    assert sum(event.get("event") == "no feedback" for event in server.events) == complaints
     assert server.result["sessions"] == 1
 
 
@@ -218,7 +220,7 @@ def test_a_fixed_rate_needs_no_reports_and_nobody_is_warned(long_movie: Path) ->
 
     threading.Thread(target=view, daemon=True).start()
     assert until(lambda: sum(event["event"] == "frame" for event in heard) > 24 * 6)
-    assert not [event for event in [*heard, *server.events] if event.get("event") == "unheard"]
+    assert not [event for event in [*heard, *server.events] if event.get("event") == "no feedback"]
 
 
 def test_ctrl_c_ends_a_server_with_its_summary_and_clients_are_named(movie: Path, tmp_path: Path) -> None:

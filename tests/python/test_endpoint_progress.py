@@ -124,7 +124,7 @@ def test_a_receiver_is_watched_from_a_thread_that_ends_with_it(monkeypatch: pyte
 def test_who_has_the_wrong_reports_is_told_what_to_do(
     tfrc: bool, advice: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    Watched(tfrc=tfrc).tell(event="unheard", for_s=5.0)
+    Watched(tfrc=tfrc).tell(event="no feedback", for_s=5.0)
     said = " ".join(capsys.readouterr().err.split())
     assert said.startswith("warning: the server has used no report of this side for 5 s: it seems to run with")
     assert said.endswith(advice) and ("without --transport tfrc" in said) == tfrc

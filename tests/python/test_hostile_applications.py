@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import calm
+import machine_load
 import pytest
 from own_program import streaming
 from test_applications import LISTEN, capable, command, scenario
@@ -117,7 +117,7 @@ def until_gone(since: float) -> float:
 @pytest.fixture
 def load() -> float:
     """Before a test has begun anything: its floods are a load themselves."""
-    return calm.load()
+    return machine_load.load()
 
 
 @pytest.fixture
@@ -142,7 +142,7 @@ def test_the_limit_ends_them(load: float, text: str, tmp_path: Path) -> None:
             times["origin"] = time.monotonic() - event["elapsed_s"]
         times[event["event"]] = time.monotonic()
 
-    result = calm.run(text, tmp_path, progress=note)
+    result = machine_load.run(text, tmp_path, progress=note)
     took = times["finished"] - times["origin"] - 1.5
     assert marked() == []
     assert result.ended_by == "time limit"
@@ -152,7 +152,7 @@ def test_the_limit_ends_them(load: float, text: str, tmp_path: Path) -> None:
     assert 1_000_000 < sizes["endless.sender.log"] < 1_300_000
     assert "bytes left out" in (result.directory / "logs" / "endless.sender.log").read_text()
     assert sum(path.stat().st_size for path in result.directory.rglob("*") if path.is_file()) < 5_000_000
-    calm.soon(took, SOON_S, load)
+    machine_load.soon(took, SOON_S, load)
 
 
 def test_an_interruption_ends_them(load: float, going_on: subprocess.Popen[str], tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_an_interruption_ends_them(load: float, going_on: subprocess.Popen[str],
     took = time.monotonic() - asked
     assert marked() == []
     assert framewire.Run(tmp_path / "out", "partial").ended_by == "interrupted"
-    calm.soon(took, SOON_S, load)
+    machine_load.soon(took, SOON_S, load)
 
 
 FLOOD_OF_DATAGRAMS = """
@@ -211,7 +211,7 @@ def test_the_whole_command_ends_soon_behind_a_flood_also_with_its_report(
         assert found + proofs[flow]["packets_left_out"] == proofs[flow]["crossed_the_link"] > 10_000
     framewire.Run(out, "partial").report()
     assert (out / "psnr.parquet").exists()
-    calm.soon(took, SOON_S, load)
+    machine_load.soon(took, SOON_S, load)
 
 
 def test_a_second_interruption_ends_everything_at_once(
@@ -226,8 +226,8 @@ def test_a_second_interruption_ends_everything_at_once(
     assert going_on.wait(60) == 130
     took = time.monotonic() - again
     assert {path.name for path in tmp_path.iterdir()} == {"scenario.toml"}
-    calm.soon(gone, 1.5, load)
-    calm.soon(took, SOON_S, load)
+    machine_load.soon(gone, 1.5, load)
+    machine_load.soon(took, SOON_S, load)
 
 
 def test_the_death_of_framewire_ends_them_and_the_next_run_clears_up(
@@ -242,7 +242,7 @@ def test_the_death_of_framewire_ends_them_and_the_next_run_clears_up(
     framewire.run(scenario(film, '[[flow]]\ntransport = "udp"\n'), out=tmp_path / "next", world="simulated")
     left = {path.name for path in tmp_path.iterdir()}
     assert left == {"scenario.toml", "foreign.partial", "next"}
-    calm.soon(gone, SOON_S, load)
+    machine_load.soon(gone, SOON_S, load)
 
 
 def test_a_flood_of_packets_is_in_the_tables_or_said_to_be_left_out(load: float, film: Path, tmp_path: Path) -> None:
@@ -255,7 +255,7 @@ def test_a_flood_of_packets_is_in_the_tables_or_said_to_be_left_out(load: float,
         times[event["event"]] = time.monotonic()
 
     flows = command("flood", python(DATAGRAMS, "-"), python(TAKE))
-    result = calm.run(f'limit = "5 s"\n{scenario(film, flows, GIGABIT)}', tmp_path, progress=note)
+    result = machine_load.run(f'limit = "5 s"\n{scenario(film, flows, GIGABIT)}', tmp_path, progress=note)
     took = times["finished"] - times["origin"] - 5.0
     assert marked() == []
     proof = result.results.meta["accuracy"]["flood"]
@@ -271,4 +271,4 @@ def test_a_flood_of_packets_is_in_the_tables_or_said_to_be_left_out(load: float,
     else:
         assert said == []
         assert result.results.table("accuracy").height == proof["count"]
-    calm.soon(took, SOON_S, load)
+    machine_load.soon(took, SOON_S, load)

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from framewire import _native, cli
 from framewire.errors import InputError
 from framewire.movie import ladder
-from framewire.movie.ladder import build, pinning, plots, presets
+from framewire.movie.ladder import build, plots, presets, segment_rates
 from framewire.movie.ladder.presets import Preset
 
 
@@ -183,7 +183,7 @@ def test_rates_are_pinned_in_every_segment(name: str, codec: str, cache: Path, m
     for level, spec in zip(made.description["levels"], short.levels, strict=True):
         assert spec.rate_bps is not None and top is not None
         wanted = [mean * 1e3 * spec.rate_bps / top for mean in short.segments]
-        assert level["segment_bps"] == pytest.approx(wanted, rel=pinning.TOLERANCE)
+        assert level["segment_bps"] == pytest.approx(wanted, rel=segment_rates.TOLERANCE)
 
 
 def test_the_presets_have_the_rates_of_the_paper() -> None:

@@ -10,7 +10,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
-import calm
+import machine_load
 import pytest
 from own_program import descendants
 from test_applications import capable
@@ -44,7 +44,7 @@ def streamed(film: Path, directory: Path, progress: Progress | None = None) -> d
     flow = '[[flow]]\ntransport = "udp"\n'
     network = '[network]\nkind = "wired"\n[network.wire]\nrate = "20 Mbit/s"\ndelay = "5 ms"\n'
     text = f'name = "late"\n[movie]\nsource = "{film}"\n{network}{flow}'
-    result = calm.run(text, directory, progress=progress)
+    result = machine_load.run(text, directory, progress=progress)
     proof: dict[str, Any] = result.results.meta["accuracy"]["udp"]
     return proof
 
@@ -55,7 +55,7 @@ def is_late(wakes: dict[str, Any]) -> bool:
 
 
 def test_a_sender_that_is_woken_in_time_is_not_doubted(film: Path, tmp_path: Path) -> None:
-    load = calm.load()
+    load = machine_load.load()
     proof = streamed(film, tmp_path)
     wakes = proof["wakes"]["sender"]
     assert proof["wakes"]["receiver"] is None, "no timer wakes a receiver of datagrams"
@@ -63,7 +63,7 @@ def test_a_sender_that_is_woken_in_time_is_not_doubted(film: Path, tmp_path: Pat
     assert 0 <= wakes["p50_us"] <= wakes["p99_us"] <= wakes["max_us"]
     assert is_late(wakes) == ("the flow's sender was " in str(proof["disturbed"]))
     if is_late(wakes) and load > 0.5:
-        calm.too_busy(f"load {load:.1f} per processor, and it woke late: {wakes}")
+        machine_load.too_busy(f"load {load:.1f} per processor, and it woke late: {wakes}")
     assert not is_late(wakes), wakes
 
 

@@ -23,7 +23,7 @@ from framewire.render.excerpts import FOOT, worst
 from framewire.render.panel import GAP, Grid, Panel
 from framewire.render.screens import of_run, standing
 from framewire.report.data import load
-from framewire.report.originals import Pictures
+from framewire.report.reference_pictures import Pictures
 
 WIDTH, HEIGHT = 176, 144
 RATE = 25.0

@@ -21,7 +21,7 @@ from report_run import Delivery, Picture, make_movie, prompt, read_pictures, wit
 
 from conftest import REPOSITORY
 from framewire import report, scenario
-from framewire.campaign import origin
+from framewire.campaign import provenance
 from framewire.campaign.index import Place
 from framewire.errors import InputError
 from framewire.report import page, palette, plotly
@@ -464,9 +464,9 @@ def test_the_report_of_a_cell_says_which_it_is(movie: Path, tmp_path: Path) -> N
     page = report.build(run).read_text()
     assert "<h1>sweep: network.wifi.retry = 4, oven = on, repeat 2</h1>" not in page
     place = Place("3f2a", {"network.wifi.retry": 4, "oven": "on"}, 2, 7)
-    origin.write(run, "sweep", tmp_path / "campaigns" / "sweep", place)
+    provenance.write(run, "sweep", tmp_path / "campaigns" / "sweep", place)
     assert "<h1>sweep: network.wifi.retry = 4, oven = on, repeat 2</h1>" in report.build(run).read_text()
-    (run / origin.FILE).write_text("{")
+    (run / provenance.FILE).write_text("{")
     assert "sweep:" not in report.build(run).read_text()
 
 

@@ -18,7 +18,7 @@ from framewire.report import psnr
 from framewire.report.context import WHOLE, Context, context_of
 from framewire.report.cut_stream import CutStream, coding_of, cut, luma_checksums, luma_pictures
 from framewire.report.data import load
-from framewire.report.originals import originals, received
+from framewire.report.reference_pictures import originals, received
 
 SIZE = (176, 144)
 GROUPS = "keyint=12:min-keyint=12:scenecut=0"

@@ -21,7 +21,7 @@ from framewire.report import context, filmstrip, psnr
 from framewire.report.cut_stream import CutStream
 from framewire.report.data import load
 from framewire.report.decoding import Plan
-from framewire.report.originals import Original, Received, originals, received
+from framewire.report.reference_pictures import Original, Received, originals, received
 
 SIZE = (176, 144)
 

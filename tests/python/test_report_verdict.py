@@ -11,8 +11,8 @@ from framewire.report.comparison import COLUMNS, columns, rows
 from framewire.report.metrics import Metrics
 from framewire.report.outcome import of_sound
 from framewire.report.palette import Look
-from framewire.report.rules import LATENCY_MS, LIVE, PAUSE, choose, rules_for
 from framewire.report.verdict import judge
+from framewire.report.verdict_rules import LATENCY_MS, LIVE, PAUSE, choose, rules_for
 from framewire.report.verdict_text import percent
 
 BASE = Metrics(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import calm
+import machine_load
 import polars as pl
 import pytest
 from worlds import WORLDS
@@ -39,7 +39,7 @@ transport = "udp"
 @pytest.mark.parametrize("world", WORLDS)
 def test_reports_say_what_was_so(world: str, tmp_path: Path, lab_cache: Path) -> None:
     film = movie.make(1_000_000, 20, cache_dir=lab_cache).path
-    run = calm.run(f'[movie]\nsource = "{film}"\n{SCENARIO}', tmp_path, world=world)
+    run = machine_load.run(f'[movie]\nsource = "{film}"\n{SCENARIO}', tmp_path, world=world)
     rows = run.results.rtcp
     named = rows.group_by(name=pl.concat_str("flow", "from", separator=" ")).len()
     counts = dict(named.iter_rows())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-import calm
+import machine_load
 import polars as pl
 import pytest
 from worlds import WORLDS
@@ -76,7 +76,7 @@ def test_what_the_link_lost_and_what_the_sender_gave_up_are_told_apart(film: Pat
 @pytest.mark.parametrize("world", WORLDS)
 def test_a_run_that_is_stopped_at_its_first_frames_ends_soon(world: str, film: Path, tmp_path: Path) -> None:
     """Two minutes; twenty in the simulated world, which has seconds of work with them on any machine."""
-    long, load, stopped_at = tmp_path / "long.m2v", calm.load(), 0.0
+    long, load, stopped_at = tmp_path / "long.m2v", machine_load.load(), 0.0
     times = 60 if world == "emulated" else 600
     long.write_bytes(film.read_bytes() * times)
     names: list[str] = []
@@ -91,4 +91,4 @@ def test_a_run_that_is_stopped_at_its_first_frames_ends_soon(world: str, film: P
     assert names.count("stopping") == 1 and names[-1] == "finished"
     assert (run.status, run.ended_by) == ("partial", "interrupted")
     assert 0 < run.frames.filter(pl.col("offered_ns").is_not_null()).height < 2 * 50 * times
-    calm.soon(took, 5.0, load)
+    machine_load.soon(took, 5.0, load)

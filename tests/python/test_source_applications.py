@@ -6,7 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
-import calm
+import machine_load
 import polars as pl
 import pytest
 from test_applications import by_flow, capable, command, scenario
@@ -59,11 +59,11 @@ OVER_TS = command(
 def test_an_h264_file_comes_through_rtp_and_losses_have_their_cause(tmp_path: Path) -> None:
     source = film(tmp_path / "film.mp4", "-c:v", "libx264", "-preset", "ultrafast")
     flow = over_rtp(96, "H264/90000", IN_BAND, "h264")
-    result = calm.run(scenario(source, flow, 'rate = "20 Mbit/s"\nloss = "1 %"'), tmp_path)
+    result = machine_load.run(scenario(source, flow, 'rate = "20 Mbit/s"\nloss = "1 %"'), tmp_path)
     row = by_flow(result)["rtp"]
     assert (row["status"], row["frames"]) == ("complete", FRAMES)
     lost = result.frames.filter(pl.col("fate") == "lost")
-    with calm.excused(result):
+    with machine_load.excused(result):
         # Of some 560 packets one in a hundred is lost, by the seed; every frame that was hurt is named with the reason.
         hurt = lost.filter(pl.col("root_cause") == "random loss")
         assert 2 <= hurt.height <= 20
@@ -79,10 +79,10 @@ def test_an_h264_file_comes_through_rtp_and_losses_have_their_cause(tmp_path: Pa
 def test_an_mpeg2_file_comes_through_rtp(tmp_path: Path) -> None:
     source = film(tmp_path / "film.mkv", "-c:v", "mpeg2video")
     flow = over_rtp(32, "MPV/90000", [], "mpeg2video")
-    result = calm.run(scenario(source, flow, 'rate = "20 Mbit/s"'), tmp_path)
+    result = machine_load.run(scenario(source, flow, 'rate = "20 Mbit/s"'), tmp_path)
     row = by_flow(result)["rtp"]
     assert (row["status"], row["frames"]) == ("complete", FRAMES)
-    with calm.excused(result):
+    with machine_load.excused(result):
         assert FRAMES - 2 <= row["shown"] < FRAMES  # type: ignore[operator]
         lost = result.frames.filter(pl.col("fate") == "lost")
         assert set(lost["root_cause"]) == {"not given out by the receiver's application"}
@@ -90,10 +90,10 @@ def test_an_mpeg2_file_comes_through_rtp(tmp_path: Path) -> None:
 
 def test_an_h264_file_comes_through_a_transport_stream(tmp_path: Path) -> None:
     source = film(tmp_path / "film.mp4", "-c:v", "libx264", "-preset", "ultrafast")
-    result = calm.run(scenario(source, OVER_TS, 'rate = "20 Mbit/s"'), tmp_path)
+    result = machine_load.run(scenario(source, OVER_TS, 'rate = "20 Mbit/s"'), tmp_path)
     row = by_flow(result)["ts"]
     assert (row["status"], row["frames"]) == ("complete", FRAMES), result.failures
-    with calm.excused(result):
+    with machine_load.excused(result):
         assert FRAMES - 4 <= row["shown"] <= FRAMES  # type: ignore[operator]
         lost = result.frames.filter(pl.col("fate") == "lost")
         assert lost["root_cause"].null_count() == lost.height, "inside a container the cause is not known"
@@ -108,7 +108,7 @@ def test_a_closed_home_is_named_with_what_opens_it(tmp_path: Path) -> None:
     home.chmod(0o700)
     for name, more in (("none", ""), ("all", 'sender.capabilities = "all"\n')):
         (tmp_path / name).mkdir()
-        result = calm.run(scenario(source, OVER_TS + more, 'rate = "20 Mbit/s"'), tmp_path / name)
+        result = machine_load.run(scenario(source, OVER_TS + more, 'rate = "20 Mbit/s"'), tmp_path / name)
         closed = [said for said in result.failures if f"{home} is closed to it (mode 0700, of user 1000)" in said]
         assert (len(closed), result.status) == ((1, "partial") if name == "none" else (0, "complete")), result.failures
         assert all('capabilities = "all"' in said and said.startswith("flow ts: sender: ") for said in closed)

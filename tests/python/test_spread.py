@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import calm
+import machine_load
 import polars as pl
 import pytest
 from worlds import WORLDS
@@ -29,7 +29,7 @@ def test_packets_leave_when_the_scenario_says(world: str, tmp_path: Path, lab_ca
         f'[[flow]]\nname = "{name}"\ntransport = "udp-blocking"\npackets = "thesis"\nspread = "{spread}"\n'
         for name, spread in SPREADS.items()
     )
-    run = calm.run(f'[movie]\nsource = "{film}"\n{NETWORK}{flows}', tmp_path, world=world)
+    run = machine_load.run(f'[movie]\nsource = "{film}"\n{NETWORK}{flows}', tmp_path, world=world)
     gaps = dict(_gaps_ms(run.results.packets).iter_rows())
     # A kernel on a busy machine wakes late, never early: the medians bear that.
     assert gaps["at-once"] < 0.3

@@ -9,7 +9,7 @@
 //! [`writer`] of a live stream over TCP or RTP.
 //!
 //! What is received goes into [`Files`]: a [`ReceivedFile`], and its audio into an [`AudioFile`] beside that, both within
-//! an [`Allowance`]. What is served comes out of one ([`FileService`]). [`Watch`] and [`UnheardSessions`] notice what does
+//! an [`Allowance`]. What is served comes out of one ([`FileService`]). [`Watch`] and [`SessionsWithoutFeedback`] notice what does
 //! not come although it should, at the client and at the server.
 #![warn(unreachable_pub)]
 #![allow(
@@ -23,6 +23,7 @@ mod audio_file;
 mod clock;
 mod error;
 mod file_host;
+mod no_feedback;
 mod ports;
 mod random;
 mod received_file;
@@ -33,7 +34,6 @@ pub mod service;
 #[cfg(test)]
 mod testing;
 mod turn;
-mod unheard_sessions;
 mod view;
 mod view_to_files;
 mod viewed;
@@ -45,12 +45,12 @@ pub use audio_file::{AudioFile, ReceivedAudio};
 pub use clock::{Clock, MonotonicClock};
 pub use error::EndpointError;
 pub use file_host::{FileHost, FileService};
+pub use no_feedback::{SessionWithoutFeedback, SessionsWithoutFeedback};
 pub use ports::Ports;
 pub use random::{random_secret, random_session};
 pub use received_file::ReceivedFile;
 pub use run_clock::RunClock;
 pub use serve::{Served, Serving};
-pub use unheard_sessions::{UnheardSession, UnheardSessions};
 pub use view::Viewing;
 pub use view_to_files::{Files, Heard};
 pub use viewed::Viewed;

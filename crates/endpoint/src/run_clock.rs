@@ -20,11 +20,11 @@ impl RunClock {
         Self { origin: read(libc::CLOCK_MONOTONIC) }
     }
 
-    /// A clock that reads zero until `lead` has passed, and counts from then: streams that are due at zero then begin
+    /// A clock that reads zero until `delay` has passed, and counts from then: streams that are due at zero then begin
     /// when everything stands.
-    pub fn starting_in(lead: Duration) -> Self {
-        let lead = i64::try_from(lead.as_nanos()).unwrap_or(i64::MAX);
-        Self { origin: read(libc::CLOCK_MONOTONIC).saturating_add(lead) }
+    pub fn starting_in(delay: Duration) -> Self {
+        let delay = i64::try_from(delay.as_nanos()).unwrap_or(i64::MAX);
+        Self { origin: read(libc::CLOCK_MONOTONIC).saturating_add(delay) }
     }
 
     /// The same clock, counting from `by` later on.

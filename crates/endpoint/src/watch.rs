@@ -3,7 +3,7 @@
 use framewire_adaptive::client::ClientEvent;
 use framewire_units::{Duration, Timestamp};
 
-use crate::unheard_sessions::PATIENCE;
+use crate::no_feedback::PATIENCE;
 
 /// Silence at the beginning that is worth a word: requests are repeated after 0.25, 0.5 and each further second.
 const SILENCE: Duration = Duration::from_secs(3);
@@ -26,7 +26,7 @@ pub struct Watch {
     is_below_top: bool,
     levels: usize,
     reported_silent: bool,
-    reported_unheard: bool,
+    reported_no_feedback: bool,
 }
 
 /// What a [`Watch`] noticed; each is returned once.
@@ -38,7 +38,7 @@ pub enum Noticed {
         waited: Duration,
     },
     /// Packets come, below the top level, and the server has used none of this side's reports: it has no round trip.
-    Unheard {
+    NoFeedback {
         /// For so long, from the first packet on.
         waited: Duration,
     },
@@ -55,7 +55,7 @@ impl Watch {
             is_below_top: false,
             levels: 0,
             reported_silent: false,
-            reported_unheard: false,
+            reported_no_feedback: false,
         }
     }
 
@@ -81,9 +81,9 @@ impl Watch {
             return Some(Noticed::NoAnswer { waited: SILENCE });
         }
         let is_late = self.first_packet.is_some_and(|first| now.saturating_since(first) >= PATIENCE);
-        if is_late && !self.is_heard && self.is_below_top && !self.reported_unheard {
-            self.reported_unheard = true;
-            return Some(Noticed::Unheard { waited: PATIENCE });
+        if is_late && !self.is_heard && self.is_below_top && !self.reported_no_feedback {
+            self.reported_no_feedback = true;
+            return Some(Noticed::NoFeedback { waited: PATIENCE });
         }
         None
     }

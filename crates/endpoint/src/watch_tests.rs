@@ -5,7 +5,7 @@ use crate::testing::{arrival, described_with_audio, description, packet};
 
 const BEGAN: Timestamp = Timestamp::from_secs(100);
 const NO_ANSWER: Noticed = Noticed::NoAnswer { waited: Duration::from_secs(3) };
-const UNHEARD: Noticed = Noticed::Unheard { waited: Duration::from_secs(5) };
+const NO_FEEDBACK: Noticed = Noticed::NoFeedback { waited: Duration::from_secs(5) };
 
 fn after(millis: u64) -> Timestamp {
     BEGAN + Duration::from_millis(millis)
@@ -49,14 +49,14 @@ fn any_answer_ends_the_silence() {
 #[test]
 fn reports_that_are_not_used_are_told_once_after_five_seconds_of_packets() {
     let deaf = packet(0, Duration::ZERO);
-    assert_eq!(session(2, &[(1_000, deaf)]), [(6_000, UNHEARD)]);
+    assert_eq!(session(2, &[(1_000, deaf)]), [(6_000, NO_FEEDBACK)]);
     // From the first packet on.
-    assert_eq!(session(2, &[(1_000, deaf), (4_000, deaf)]), [(6_000, UNHEARD)]);
+    assert_eq!(session(2, &[(1_000, deaf), (4_000, deaf)]), [(6_000, NO_FEEDBACK)]);
     let mut watch = Watch::new(BEGAN);
     watch.handle(after(0), &ClientEvent::Described(description(2)));
     watch.handle(after(1_000), &arrival(deaf));
     assert_eq!(watch.poll(after(6_000) - Duration::from_nanos(1)), None);
-    assert_eq!(watch.poll(after(6_000)), Some(UNHEARD));
+    assert_eq!(watch.poll(after(6_000)), Some(NO_FEEDBACK));
 }
 
 #[test]
@@ -72,9 +72,9 @@ fn at_the_top_level_nobody_needs_to_be_heard() {
     let at = |level| packet(level, Duration::ZERO);
     assert_eq!(session(1, &[(1_000, at(0))]), []);
     assert_eq!(session(3, &[(1_000, at(2)), (2_000, at(2))]), []);
-    assert_eq!(session(3, &[(1_000, at(1))]), [(6_000, UNHEARD)]);
-    assert_eq!(session(3, &[(1_000, at(2)), (2_000, at(1))]), [(6_000, UNHEARD)]);
-    assert_eq!(session(3, &[(1_000, at(1)), (2_000, at(2))]), [(6_000, UNHEARD)], "once below is enough");
+    assert_eq!(session(3, &[(1_000, at(1))]), [(6_000, NO_FEEDBACK)]);
+    assert_eq!(session(3, &[(1_000, at(2)), (2_000, at(1))]), [(6_000, NO_FEEDBACK)]);
+    assert_eq!(session(3, &[(1_000, at(1)), (2_000, at(2))]), [(6_000, NO_FEEDBACK)], "once below is enough");
 }
 
 /// Audio is of no level: its packets say 0.
@@ -84,5 +84,5 @@ fn audio_is_not_below_the_top_level() {
     let top = packet(1, Duration::ZERO);
     assert_eq!(session(2, &[(1_000, audio), (1_100, top)]), []);
     // But that it comes says since when reports were expected.
-    assert_eq!(session(2, &[(1_000, audio), (3_000, packet(0, Duration::ZERO))]), [(6_000, UNHEARD)]);
+    assert_eq!(session(2, &[(1_000, audio), (3_000, packet(0, Duration::ZERO))]), [(6_000, NO_FEEDBACK)]);
 }

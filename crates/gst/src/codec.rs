@@ -1,4 +1,4 @@
-//! What caps promise: which codec, how its access units are framed, and which parser to add where they promise too
+//! What caps state: which codec, how its access units are framed, and which parser to add where they promise too
 //! little.
 
 use framewire_media::access_unit::{Codec, Framing};
@@ -40,7 +40,7 @@ impl Unusable {
 }
 
 impl Stream {
-    /// What caps promise.
+    /// What caps state.
     ///
     /// # Errors
     /// When buffers are not whole access units: the reason names the parser to put before the element, or says that it

@@ -12,7 +12,7 @@
 //!
 //! Elements are thin shells: `framewire-media` says what an access unit is and what it refers to, `framewire-transport`
 //! decides what is dropped, and `framewire-adaptive` what is streamed. What elements share stands in modules of its own:
-//! `codec` (what caps promise), `frames` (a buffer as a frame), `settings`, `stats`.
+//! `codec` (what caps state), `frames` (a buffer as a frame), `settings`, `stats`.
 //!
 //! The library is a plugin (`make plugin`, then `GST_PLUGIN_PATH`); a Rust application can link it instead:
 //!

@@ -1,6 +1,6 @@
 //! What a network is made of, as plain values. The scenario crate reads files; this crate only refuses nonsense.
 
-use framewire_units::{Bitrate, DataSize, Duration, Probability, Timestamp, words};
+use framewire_units::{Bitrate, DataSize, Duration, Probability, Timestamp, keywords};
 
 use crate::queue::Discipline;
 use crate::trace::DeliveryTrace;
@@ -92,7 +92,7 @@ impl WiredNetworkConfig {
     }
 }
 
-words! {
+keywords! {
     /// Where packets wait.
     BottleneckPlace {
         /// In the sender's own interface: the kernel's queue, socket accounting and backpressure act.
@@ -266,7 +266,7 @@ impl OvenConfig {
     pub const DOMESTIC_STRENGTH_DB: f64 = -6.0;
 }
 
-words! {
+keywords! {
     /// The mains that the oven hangs on.
     Mains {
         /// Europe.

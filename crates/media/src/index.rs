@@ -155,7 +155,7 @@ pub struct Frame {
     pub key: Option<KeyKind>,
     /// True for a frame that is shown before the key frame it follows, and may refer to what came before that.
     pub leading: bool,
-    /// False when the stream promises that no other frame refers to it.
+    /// False when the stream states that no other frame refers to it.
     pub referenced: bool,
     /// Temporal layer; 0 where the stream has none.
     pub temporal_layer: u8,

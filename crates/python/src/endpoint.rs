@@ -8,7 +8,7 @@ use framewire_adaptive::datagram::Drops;
 use framewire_adaptive::rate_control::RateControl;
 use framewire_adaptive::server::ServerSettings;
 use framewire_adaptive::vtp::Estimate;
-use framewire_endpoint::{EndpointError, FileService, Served, Serving, UnheardSessions, random_secret};
+use framewire_endpoint::{EndpointError, FileService, Served, Serving, SessionsWithoutFeedback, random_secret};
 use framewire_sim::Cancel;
 use framewire_units::DataSize;
 use framewire_wire::vtp::{Key, Title};
@@ -17,7 +17,7 @@ use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
-use crate::host_events::{of_host, of_unheard};
+use crate::host_events::{of_host, of_no_feedback};
 use crate::interruption::interruptible;
 
 create_exception!(_native, EndpointFailure, PyRuntimeError, "A server or a client could not do its work.");
@@ -69,17 +69,17 @@ fn serve_stream(
     let listening = json!({ "audio": audio, "data": addresses[0].to_string(), "control": addresses[1].to_string() });
     listener.call1(py, ("listening", listening.to_string()))?;
     let (served, interruption) = interruptible(py, &Cancel::new(), |cancel| {
-        let unheard = RefCell::new(UnheardSessions::new(controller));
+        let without_feedback = RefCell::new(SessionsWithoutFeedback::new(controller));
         serving.run_and_watch(
             sessions,
             || cancel.is_raised(),
             |now, event, host| {
-                unheard.borrow_mut().handle(now, event);
+                without_feedback.borrow_mut().handle(now, event);
                 tell(&listener, &of_host(now, event, host));
             },
             |now, host| {
-                if let Some(session) = unheard.borrow_mut().poll(now, host) {
-                    tell(&listener, &of_unheard(now, session, host));
+                if let Some(session) = without_feedback.borrow_mut().poll(now, host) {
+                    tell(&listener, &of_no_feedback(now, session, host));
                 }
             },
         )

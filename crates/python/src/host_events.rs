@@ -2,14 +2,14 @@
 
 use framewire_adaptive::host::{Host, HostEvent};
 use framewire_adaptive::server::ServerEvent;
-use framewire_endpoint::UnheardSession;
+use framewire_endpoint::SessionWithoutFeedback;
 use framewire_units::Timestamp;
 use serde_json::{Value, json};
 
-pub(crate) fn of_unheard(now: Timestamp, unheard: UnheardSession, host: &Host) -> Value {
+pub(crate) fn of_no_feedback(now: Timestamp, found: SessionWithoutFeedback, host: &Host) -> Value {
     json!({
-        "at_s": now.as_secs_f64(), "session": unheard.session, "event": "unheard",
-        "for_s": unheard.waited.as_secs_f64(), "sessions": host.sessions(),
+        "at_s": now.as_secs_f64(), "session": found.session, "event": "no feedback",
+        "for_s": found.waited.as_secs_f64(), "sessions": host.sessions(),
     })
 }
 

@@ -60,7 +60,7 @@ fn of_heard(heard: Heard<'_>) -> Option<Value> {
 fn of_noticed(noticed: Noticed) -> Value {
     let (event, waited) = match noticed {
         Noticed::NoAnswer { waited } => ("no answer", waited),
-        Noticed::Unheard { waited } => ("unheard", waited),
+        Noticed::NoFeedback { waited } => ("no feedback", waited),
     };
     json!({ "event": event, "for_s": waited.as_secs_f64() })
 }

@@ -45,7 +45,7 @@ impl SenderSocket {
                     ..UdpOptions::default()
                 };
                 let mut socket = UdpSender::open(any_like(peer), peer, &options)?;
-                socket.forgive_refusal();
+                socket.ignore_refusal();
                 Ok(Self::Udp(socket))
             }
             FlowSetup::Stream(setup) => {

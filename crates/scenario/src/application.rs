@@ -7,7 +7,7 @@ use toml::Value;
 use crate::error::ScenarioError;
 use crate::flow::{ExternalFlow, Flow, FlowKind};
 use crate::movie::Movie;
-use crate::names::words;
+use crate::names::keywords;
 use crate::placeholder::{Placeholder, Template};
 use crate::scenario::Scenario;
 use crate::section::{Section, Shown};
@@ -29,7 +29,7 @@ pub enum Program {
     Command(Vec<String>),
 }
 
-words! {
+keywords! {
     /// What the sender's application gets on its standard input.
     Input {
         /// Each frame when it is due, as from a live source.
@@ -39,7 +39,7 @@ words! {
     }
 }
 
-words! {
+keywords! {
     /// What an application that is run as root may do beyond what any user may (capabilities(7)).
     Capabilities {
         /// Nothing: it has what root owns, and no more.

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::error::ScenarioError;
 use crate::flow::Flow;
-use crate::names::{find, one_of, words};
+use crate::names::{find, keywords, one_of};
 use crate::picture::{FrameRate, PictureSize};
 use crate::section::Section;
 use crate::text::{self, Text, from_directory};
@@ -50,7 +50,7 @@ pub struct Movie {
     pub sound: bool,
 }
 
-words! {
+keywords! {
     /// What a movie is encoded in.
     MovieCodec {
         /// MPEG-2: IBBP, a group every 15 frames.

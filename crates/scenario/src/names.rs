@@ -3,15 +3,15 @@
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
-use framewire_units::Word;
+use framewire_units::Keyword;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use crate::error::nearest;
 
 /// Defines an enumeration with one word per variant: the word is what the file, JSON and the schema say.
-macro_rules! words {
+macro_rules! keywords {
     ($(#$doc:tt)* $name:ident { $($values:tt)+ }) => {
-        framewire_units::words! { $(#$doc)* $name { $($values)+ } }
+        framewire_units::keywords! { $(#$doc)* $name { $($values)+ } }
 
         impl serde::Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -29,13 +29,13 @@ macro_rules! words {
             }
         }
 
-        $crate::names::text_words! { $name }
+        $crate::names::text_keywords! { $name }
     };
 }
-pub(crate) use words;
+pub(crate) use keywords;
 
 /// Makes the file write enumerations as their words that are of other crates.
-macro_rules! text_words {
+macro_rules! text_keywords {
     ($($name:ty)+) => {
         $(impl $crate::text::Text for $name {
             const PATTERN: &str = ""; // the schema lists the words
@@ -54,10 +54,10 @@ macro_rules! text_words {
         })+
     };
 }
-pub(crate) use text_words;
+pub(crate) use text_keywords;
 
 /// The words, and what each of them means.
-pub(crate) fn schema<T: Word>() -> Schema {
+pub(crate) fn schema<T: Keyword>() -> Schema {
     let word = |value: &T| json_schema!({ "description": value.meaning(), "type": "string", "const": value.as_str() });
     let words: Vec<Schema> = T::ALL.iter().map(word).collect();
     json_schema!({ "description": T::MEANING, "oneOf": words })
@@ -66,7 +66,7 @@ pub(crate) fn schema<T: Word>() -> Schema {
 /// The schema of an enumeration, defined once under its name.
 pub(crate) struct Named<T>(PhantomData<T>);
 
-impl<T: Word> JsonSchema for Named<T> {
+impl<T: Keyword> JsonSchema for Named<T> {
     fn schema_name() -> Cow<'static, str> {
         T::NAME.into()
     }

@@ -8,12 +8,12 @@ use serde::Serialize;
 use crate::clocks;
 use crate::error::ScenarioError;
 use crate::loss;
-use crate::names::{self, words};
+use crate::names::{self, keywords};
 use crate::section::Section;
 use crate::text::{self, Text, from_directory};
 use crate::wifi::Wifi;
 
-words! {
+keywords! {
     /// What lies between sender and receiver.
     NetworkKind {
         /// Sender, 802.11, access point, wire, receiver.
@@ -23,7 +23,7 @@ words! {
     }
 }
 
-names::text_words! { BottleneckPlace Discipline }
+names::text_keywords! { BottleneckPlace Discipline }
 
 /// The `[network]` table.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]

@@ -1,8 +1,8 @@
 //! What the lab fills into the commands of the user's applications.
 
-use crate::names::words;
+use crate::names::keywords;
 
-words! {
+keywords! {
     /// Something that a command is given: written as its name in braces.
     Placeholder {
         /// The movie's file: its elementary stream as the lab sends it.

@@ -9,7 +9,7 @@ use crate::section::Section;
 use crate::text::Text;
 use crate::{names, text};
 
-names::text_words! { PlayoutPolicy Timing }
+names::text_keywords! { PlayoutPolicy Timing }
 
 pub(crate) const KEYS: &[&str] = &["policy", "startup", "low_mark", "high_mark", "timing"];
 

@@ -11,7 +11,7 @@ use toml::Table;
 use crate::error::ScenarioError;
 use crate::flow::{Flow, FlowKind, check_name, list};
 use crate::movie::{Movie, MovieCodec};
-use crate::names::words;
+use crate::names::keywords;
 use crate::network::{Network, NetworkKind, admits_a_packet};
 use crate::section::Section;
 use crate::text::{self, LONGEST, Text, show_interval};
@@ -57,7 +57,7 @@ pub struct Scenario {
     pub flows: Vec<Flow>,
 }
 
-words! {
+keywords! {
     /// What the captures of the emulated world keep of packets.
     Captures {
         /// What Wireshark needs to follow TCP connections and RTP streams: headers, with the packets' lengths.
@@ -69,7 +69,7 @@ words! {
     }
 }
 
-words! {
+keywords! {
     /// Whether flows share a network.
     Layout {
         /// Every flow in its own copy of the network, with the same seed, at once.

@@ -229,7 +229,7 @@ impl Transport {
     }
 }
 
-names::text_words! { Queue Format Session Socket Overflow }
+names::text_keywords! { Queue Format Session Socket Overflow }
 
 /// The keys of a table of parts. `overflow` is of the socket: what it does when it is full.
 const PARTS: &[&str] = &["queue", "format", "session", "socket", "overflow"];

@@ -11,7 +11,7 @@ use crate::names;
 use crate::section::Section;
 use crate::text::{self, Decibel, Text};
 
-names::text_words! { Standard Fallback Protection Preamble Mains }
+names::text_keywords! { Standard Fallback Protection Preamble Mains }
 
 /// The `[network.wifi]` table.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]

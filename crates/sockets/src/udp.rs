@@ -33,7 +33,7 @@ pub struct UdpSender {
     fd: OwnedFd,
     peer: SocketAddr,
     send_buffer: DataSize,
-    forgives_refusal: bool,
+    ignores_refusal: bool,
 }
 
 impl UdpSender {
@@ -45,25 +45,25 @@ impl UdpSender {
         let fd = open_bound(local, options)?;
         connect(fd.as_raw_fd(), &SockaddrStorage::from(peer)).map_err(OpenError::connect(peer))?;
         let send_buffer = Buffer::Send.size(&fd).map_err(OpenError::system("getsockopt"))?;
-        Ok(Self { fd, peer, send_buffer, forgives_refusal: false })
+        Ok(Self { fd, peer, send_buffer, ignores_refusal: false })
     }
 
     /// From now on a peer whose port has no listener (ICMP port unreachable) is no error: as with a
     /// socket that is not connected, what is sent to it is lost, and it may begin to listen at any time.
-    pub fn forgive_refusal(&mut self) {
-        self.forgives_refusal = true;
+    pub fn ignore_refusal(&mut self) {
+        self.ignores_refusal = true;
     }
 
     /// Whether the kernel has learnt meanwhile that datagrams did not arrive (SO_ERROR, socket(7)). It says so once.
     ///
     /// # Errors
-    /// When the peer refuses, unless that is forgiven, or the network does.
+    /// When the peer refuses, unless that is ignored, or the network does.
     pub fn check(&self) -> Result<(), SocketError> {
         let error = get_int(&self.fd, libc::SOL_SOCKET, libc::SO_ERROR).map_err(broken("getsockopt(SO_ERROR)"))?;
         error_queue::drain(&self.fd);
         match Errno::from_raw(error) {
             _ if error == 0 => Ok(()),
-            Errno::ECONNREFUSED if self.forgives_refusal => Ok(()),
+            Errno::ECONNREFUSED if self.ignores_refusal => Ok(()),
             errno => Err(broken_by("send", self.peer)(errno)),
         }
     }
@@ -99,7 +99,7 @@ impl DatagramSocket for UdpSender {
                 Err(Errno::EAGAIN) => return Ok(DatagramSend::WouldBlock),
                 Err(Errno::ENOBUFS) => return Ok(DatagramSend::Dropped),
                 // Reported once, of an earlier datagram; this one was not sent (udp(7)).
-                Err(Errno::ECONNREFUSED) if self.forgives_refusal => {
+                Err(Errno::ECONNREFUSED) if self.ignores_refusal => {
                     error_queue::drain(&self.fd);
                 }
                 Err(errno) => {

@@ -7,8 +7,8 @@
 
 mod carrier_sense;
 mod data;
-pub mod equation_1;
 mod jitter;
+mod keywords;
 mod lateness;
 mod parse;
 mod playout;
@@ -16,11 +16,12 @@ mod probability;
 mod random;
 mod time;
 mod unit_suggestions;
-mod words;
+pub mod vtp_estimates;
 
 pub use carrier_sense::SenseTimes;
 pub use data::{Bitrate, DataSize};
 pub use jitter::JitterEstimator;
+pub use keywords::{Keyword, UnknownKeyword};
 pub use lateness::Lateness;
 pub use parse::{UnitError, format_duration, parse_duration};
 pub use playout::{BufferMarks, Playout, PlayoutPolicy, Timing};
@@ -28,4 +29,3 @@ pub use probability::Probability;
 pub use random::{Domain, RandomStream, Seed};
 pub use std::time::Duration;
 pub use time::Timestamp;
-pub use words::{UnknownWord, Word};

@@ -1,8 +1,8 @@
 //! The player at a receiver: settings that scenarios write, and that ledgers and elements go by.
 
-use crate::{Duration, words};
+use crate::{Duration, keywords};
 
-words! {
+keywords! {
     /// How the player treats what arrives.
     PlayoutPolicy {
         /// A frame after its deadline is late.
@@ -12,7 +12,7 @@ words! {
     }
 }
 
-words! {
+keywords! {
     /// What latencies are counted from.
     Timing {
         /// The time at which a frame was due at the sender.

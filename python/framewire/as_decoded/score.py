@@ -11,18 +11,18 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from framewire.as_decoded.arrived import Arrival, arrivals
-from framewire.as_decoded.beginning import beginning, is_of_the_movie
+from framewire.as_decoded.first_bytes import beginning, is_of_the_movie
+from framewire.as_decoded.received_parts import Arrival, arrivals
 from framewire.as_decoded.similarity import Similarity
 from framewire.content_store import replacing
 from framewire.playout import play
 from framewire.psnr import CAP_DB, black, decibel, squared_error
 from framewire.report.cut_stream import StreamError, luma_pictures
 from framewire.report.data import Flow, ReportRun
+from framewire.report.decoded_display import Screen
 from framewire.report.decoder import pictures
-from framewire.report.originals import Original, Pictures, Received
 from framewire.report.psnr import add_checksum
-from framewire.report.screen import Screen
+from framewire.report.reference_pictures import Original, Pictures, Received
 
 __all__ = ["FILE", "Score", "measure", "write"]
 

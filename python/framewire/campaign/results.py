@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from framewire import earlier_formats
-from framewire.campaign import dataset, index, metrics, origin, selection
+from framewire.campaign import dataset, index, metrics, provenance, selection
 from framewire.campaign.description import DESCRIPTION, open_description, tally
 from framewire.campaign.index import Place, State
 from framewire.campaign.store import FAILED, MENDED, Store
@@ -267,7 +267,7 @@ class Campaign:
 
         cell_id, scenario = self._store.scenario(cell if isinstance(cell, str) else self._at(cell).id)
         run = framewire.run(scenario, world="simulated", out=out, progress=progress)
-        origin.write(run.directory, self.name, self.directory, self._place_of(cell_id))
+        provenance.write(run.directory, self.name, self.directory, self._place_of(cell_id))
         return run
 
     def _at(self, wanted: Mapping[str, object]) -> Place:

@@ -97,7 +97,7 @@ def server(transport: str) -> Listener:
                 _say(f"{event['data']} comes; {_clients(event['sessions'])}")
             case "level":
                 clients[session] = (address, began, event["to"])
-            case "unheard":
+            case "no feedback":
                 _say(
                     f"warning: {address}: no report that {transport} can use in {event['for_s']:.0f} s; a client of "
                     "tfrc reports otherwise than those of all other transports (receive --transport)"
@@ -189,7 +189,7 @@ class _Receiver:
                 self._show(event["at_s"], "done" if is_whole else "broken off", mean=True)
             case "no answer":
                 _say(f"no answer for {event['for_s']:.0f} s; still asking")
-            case "unheard":
+            case "no feedback":
                 _say(
                     f"warning: the server has used no report of this side for {event['for_s']:.0f} s: "
                     + (

@@ -23,7 +23,7 @@ from framewire import files
 from framewire.errors import InputError
 from framewire.movie import ffmpeg
 from framewire.movie.cut_off import refuse_cut_off
-from framewire.movie.pace import has_packets_of_fields, mean_rate_of
+from framewire.movie.mean_frame_rate import has_packets_of_fields, mean_rate_of
 
 __all__ = [
     "ELEMENTARY",

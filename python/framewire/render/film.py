@@ -22,11 +22,11 @@ from framewire.render import sound
 from framewire.render.canvas import COLOURS, Canvas, planar
 from framewire.render.panel import Grid, Panel
 from framewire.render.screens import Screen, of_run, seconds_of, standing
-from framewire.report import screen as standing_pictures
+from framewire.report import decoded_display as standing_pictures
 from framewire.report.cut_stream import PIPE_BYTES, StreamError, ffmpeg
 from framewire.report.data import load
 from framewire.report.decoder import Output
-from framewire.report.picked import portable_pixmaps
+from framewire.report.single_pictures import portable_pixmaps
 
 __all__ = ["Options", "encode", "render"]
 

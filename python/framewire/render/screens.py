@@ -14,9 +14,9 @@ from framewire.errors import InputError
 from framewire.report.cut_stream import CutStream, StreamError
 from framewire.report.data import Flow, ReportRun
 from framewire.report.decoder import Output
-from framewire.report.originals import Original, Pictures
 from framewire.report.palette import PLACE_NAMES
-from framewire.report.picked import closure, picked
+from framewire.report.reference_pictures import Original, Pictures
+from framewire.report.single_pictures import closure, picked
 
 __all__ = ["Screen", "of_run", "seconds_of", "standing"]
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from framewire.report.cut_stream import CutStream
-from framewire.report.originals import Original, Received
+from framewire.report.reference_pictures import Original, Received
 
 __all__ = ["Part", "Plan", "identical"]
 

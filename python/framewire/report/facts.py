@@ -10,7 +10,7 @@ from framewire.report import plot_data
 from framewire.report.capacity import of_link
 from framewire.report.cut_stream import codec_name
 from framewire.report.data import Flow, ReportRun
-from framewire.report.originals import ELEMENTARY_STREAMS
+from framewire.report.reference_pictures import ELEMENTARY_STREAMS
 from framewire.scenario import BulkFlow, BurstLoss, Wifi, Wire
 from framewire.transports import EXTERNAL
 

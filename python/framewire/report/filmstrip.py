@@ -14,10 +14,10 @@ from PIL import Image, WebPImagePlugin
 from framewire.playout import Display, as_sent
 from framewire.report.cut_stream import CutStream, StreamError
 from framewire.report.data import Flow, ReportRun
-from framewire.report.originals import Original, Pictures
 from framewire.report.palette import Look
-from framewire.report.picked import closure, picked, portable_pixmaps
 from framewire.report.psnr import DECODERS, PsnrResult
+from framewire.report.reference_pictures import Original, Pictures
+from framewire.report.single_pictures import closure, picked, portable_pixmaps
 
 MOMENTS = 9
 PICTURE_WIDTH = 200

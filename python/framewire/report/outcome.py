@@ -13,8 +13,8 @@ from framewire.report.caveats import caveats, drawn_by_chance, provisional
 from framewire.report.data import ReportRun
 from framewire.report.metrics import Metrics, metrics
 from framewire.report.psnr import PsnrResult
-from framewire.report.rules import PSNR_DB, SHARE_POINTS
 from framewire.report.verdict import Verdict, judge
+from framewire.report.verdict_rules import PSNR_DB, SHARE_POINTS
 from framewire.report.verdict_text import listed, percent
 
 

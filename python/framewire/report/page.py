@@ -17,16 +17,16 @@ import jinja2
 from markupsafe import Markup, escape
 
 from framewire import stats
-from framewire.campaign import origin
+from framewire.campaign import provenance
 from framewire.psnr import CAP_DB
 from framewire.report import comparison, figures, filmstrip, plotly, portable_scenario, psnr
 from framewire.report.caveats import drawn_by_chance
 from framewire.report.data import ReportRun
 from framewire.report.facts import facts
-from framewire.report.originals import Pictures
 from framewire.report.outcome import outcome
 from framewire.report.palette import FATE_COLOURS
 from framewire.report.proof import proof
+from framewire.report.reference_pictures import Pictures
 from framewire.report.timeline import fate_strip
 from framewire.report.verdict import Verdict
 
@@ -63,7 +63,7 @@ def render(
     drawn = [figure for section in sections for figure in section.figures] + ([accuracy] if accuracy else [])
     html = page.render(
         run=run,
-        name=origin.read(run.directory) or (run.directory.name if run.scenario is None else run.scenario.name),
+        name=provenance.read(run.directory) or (run.directory.name if run.scenario is None else run.scenario.name),
         facts=facts(run),
         verdict=found.verdict,
         columns=comparison.columns(flows),

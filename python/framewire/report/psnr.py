@@ -33,9 +33,9 @@ from framewire.report import decoder
 from framewire.report.by_flow import cut
 from framewire.report.cut_stream import StreamError, luma_batches, luma_checksums, luma_pictures
 from framewire.report.data import Flow, ReportRun
+from framewire.report.decoded_display import Screen
 from framewire.report.decoding import Plan, identical
-from framewire.report.originals import Original, Pictures, Received
-from framewire.report.screen import Screen
+from framewire.report.reference_pictures import Original, Pictures, Received
 
 CACHE = "psnr.parquet"
 DESCRIPTION = "run.json"

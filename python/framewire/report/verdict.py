@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from framewire.report.metrics import Metrics
 from framewire.report.palette import PLACE_NAMES
-from framewire.report.rules import (
+from framewire.report.verdict_rules import (
     FAR_LATENCY,
     FREEZE,
     FREEZE_S,

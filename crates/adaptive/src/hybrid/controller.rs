@@ -20,7 +20,7 @@ use crate::source::Plan;
 /// share beside 7 reno flows is lower by a tenth.
 const CATCH_UP: f64 = 1.25;
 
-/// Seconds of video in the playout buffer with which the highest level goes on at its plan; all others do at `longest_lead`: flat.
+/// Seconds of video in the playout buffer with which the highest level goes on at its plan; all others do at `highest_buffer_level`: flat.
 const ENOUGH: f64 = 10.0;
 
 /// Time constant of the mean of the rate that levels are chosen by: flat, but for a quarter of a level beside one CUBIC
@@ -48,7 +48,7 @@ const LEAST_ROOM: u64 = 4;
 /// The decided rate is outside the plan's floor and cap in two cases. It exceeds the cap by up to a quarter, because a
 /// stream that may not send faster than its plan can never get ahead, nor find out that a higher level would pass: at the
 /// highest level while the viewer's playout buffer holds less than 10 s, and at any other one while it has less than
-/// `longest_lead`. And it falls below the floor:
+/// `highest_buffer_level`. And it falls below the floor:
 /// - to `least_share` of it, where a queue proved to be its own;
 /// - to 0.7 of that in every trial, and so among rivals too, for as long as the trial lasts: where the path carries less
 ///   than the floor, nothing could be proved at the floor.
@@ -111,7 +111,7 @@ impl HybridController {
 
     /// Playout buffer level of the viewer, in seconds: what was sent, less what still waits in the path and
     /// what the player has shown by now.
-    fn lead(&self, now: Timestamp, plan: &PlanRates<'_>) -> f64 {
+    fn buffer_level(&self, now: Timestamp, plan: &PlanRates<'_>) -> f64 {
         let startup = self.settings.startup.as_secs_f64();
         plan.now_in_stream.as_secs_f64() + startup - self.shown(now) - self.queue.delay()
     }
@@ -152,8 +152,13 @@ impl HybridController {
         let is_due = self.chosen.is_none_or(|chosen| now < chosen || now.saturating_since(chosen) >= CHOICE);
         let (Some(rate), Some((steady, _)), true) = (self.allowance.sustained(), self.steady, is_due) else { return };
         self.chosen = Some(now);
-        let position =
-            Position { now, lead: self.lead(now, plan), steady, rate, is_starting: self.allowance.is_starting() };
+        let position = Position {
+            now,
+            buffer_level: self.buffer_level(now, plan),
+            steady,
+            rate,
+            is_starting: self.allowance.is_starting(),
+        };
         self.levels.update(&position, plan, self.ahead.as_deref());
     }
 
@@ -164,8 +169,9 @@ impl HybridController {
         let allowed = self.allowance.rate().unwrap_or(bits(plan.floor())).clamp(least, most.max(least));
         let level = self.levels.level();
         let planned = bits(plan.rate(level));
-        let lead = self.lead(now, plan);
-        let is_ahead = lead >= self.settings.longest_lead.as_secs_f64() || (level == plan.top() && lead >= ENOUGH);
+        let buffer_level = self.buffer_level(now, plan);
+        let is_ahead = buffer_level >= self.settings.highest_buffer_level.as_secs_f64()
+            || (level == plan.top() && buffer_level >= ENOUGH);
         match self.free {
             Some(free) if (free.as_bits() as f64) < LEAST_ROOM as f64 * self.path.packet_bits() => least,
             // Less than a second of it is free.
@@ -247,7 +253,7 @@ impl Controller for HybridController {
     fn keeps_frame(&mut self, now: Timestamp, plan: &PlanRates<'_>) -> bool {
         let wait = self.settings.startup.as_secs_f64();
         let repeat = self.path.round_trip().map_or(0.0, |time| time.as_secs_f64().min(LONGEST_REPEAT * wait));
-        self.skips |= self.lead(now, plan) < SPARE * wait + repeat;
+        self.skips |= self.buffer_level(now, plan) < SPARE * wait + repeat;
         !self.skips
     }
 

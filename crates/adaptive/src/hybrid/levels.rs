@@ -34,7 +34,7 @@ pub(crate) struct Position {
     /// When.
     pub now: Timestamp,
     /// Playout buffer level of the viewer, in seconds: below zero it stalls.
-    pub lead: f64,
+    pub buffer_level: f64,
     /// The rate allowed, as a mean over some seconds, in bits of video per second.
     pub steady: f64,
     /// The rate allowed now.
@@ -81,7 +81,8 @@ impl Levels {
     pub(crate) fn update(&mut self, position: &Position, here: &PlanRates<'_>, ahead: Option<&dyn Plan>) -> usize {
         self.climbs.resize(here.rates.len(), Climbs::default());
         self.level = self.level.min(here.top());
-        let project = |level, rate, seconds| least_lead(here, ahead, (level, rate), position.lead, seconds);
+        let project =
+            |level, rate, seconds| lowest_buffer_level(here, ahead, (level, rate), position.buffer_level, seconds);
         let is_empty = |level| project(level, position.steady, REACTION) < DANGER;
         if self.level > 0 && is_empty(self.level) {
             let lower =
@@ -89,7 +90,7 @@ impl Levels {
             self.fall(position.now, lower.unwrap_or(0));
         } else if position.is_starting || self.may_climb(position.now) {
             let rate = MARGIN * position.rate.min(position.steady);
-            let enough = position.lead.min(COMFORT);
+            let enough = position.buffer_level.min(COMFORT);
             let fits =
                 |level: usize| project(level, rate, self.horizon) >= enough && !self.is_held(position.now, level);
             if let Some(higher) = (self.level + 1..here.rates.len()).rev().find(|&level| fits(level)) {
@@ -126,11 +127,11 @@ impl Levels {
 
 /// The lowest playout buffer level of the viewer over the next seconds of the movie, were they sent from this level at this
 /// rate: in each second of video, a second comes in and the time that it takes to send goes out.
-fn least_lead(
+fn lowest_buffer_level(
     here: &PlanRates<'_>,
     ahead: Option<&dyn Plan>,
     (level, rate): (usize, f64),
-    lead: f64,
+    buffer_level: f64,
     seconds: u32,
 ) -> f64 {
     let second = Duration::from_secs(1);
@@ -140,11 +141,11 @@ fn least_lead(
         }
         _ => rate_of(here.rate(level)),
     };
-    let leads = (0..seconds).scan(lead, |lead, number| {
-        *lead += 1.0 - planned(number) / rate.max(1.0);
-        Some(*lead)
+    let levels_ahead = (0..seconds).scan(buffer_level, |buffer_level, number| {
+        *buffer_level += 1.0 - planned(number) / rate.max(1.0);
+        Some(*buffer_level)
     });
-    leads.fold(lead, f64::min)
+    levels_ahead.fold(buffer_level, f64::min)
 }
 
 fn rate_of(rate: Bitrate) -> f64 {

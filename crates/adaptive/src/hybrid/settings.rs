@@ -14,7 +14,7 @@ pub struct HybridSettings {
     /// From the first packet to the first frame that is shown: what the player waits for.
     pub startup: Duration,
     /// Video in the client's hands beyond which nothing is sent ahead.
-    pub longest_lead: Duration,
+    pub highest_buffer_level: Duration,
     /// How far ahead the plan is looked at.
     pub horizon: Duration,
     /// The share of the lowest level's rate that is still sent, with frames left out, where the stream alone fills the
@@ -31,7 +31,7 @@ impl Default for HybridSettings {
             headers: DataSize::from_bytes(88),
             queue_target: Duration::from_millis(100),
             startup: Duration::from_secs(1),
-            longest_lead: Duration::from_secs(30),
+            highest_buffer_level: Duration::from_secs(30),
             horizon: Duration::from_secs(20),
             least_share: 0.5,
         }

@@ -187,8 +187,14 @@ mod levels {
         }
     }
 
-    fn position(seconds: u64, lead: f64, kbps: f64) -> Position {
-        Position { now: Timestamp::from_secs(seconds), lead, steady: kbps * 1e3, rate: kbps * 1e3, is_starting: false }
+    fn position(seconds: u64, buffer_level: f64, kbps: f64) -> Position {
+        Position {
+            now: Timestamp::from_secs(seconds),
+            buffer_level,
+            steady: kbps * 1e3,
+            rate: kbps * 1e3,
+            is_starting: false,
+        }
     }
 
     fn levels() -> Levels {
@@ -220,8 +226,8 @@ mod levels {
         levels.update(&position(0, 1.0, 500.0), &plan_at(0), None);
         assert_eq!(levels.level(), 2);
         // At half of the rate each second of video costs one of the playout buffer, and two of them are looked ahead.
-        for lead in [20.0, 10.0, 3.0] {
-            assert_eq!(levels.update(&position(30, lead, 200.0), &plan_at(0), None), 2);
+        for buffer_level in [20.0, 10.0, 3.0] {
+            assert_eq!(levels.update(&position(30, buffer_level, 200.0), &plan_at(0), None), 2);
         }
         assert_eq!(levels.update(&position(60, 2.0, 200.0), &plan_at(0), None), 1);
     }
@@ -407,7 +413,7 @@ fn grown(free: Option<u64>) -> HybridController {
 /// A second is waited before the first frame is shown.
 #[test]
 fn at_the_highest_level_a_playout_buffer_of_ten_seconds_is_enough() {
-    let decision_with = |lead: u64| grown(None).decision(at(2_000), &plan_at(lead + 1));
+    let decision_with = |buffer_level: u64| grown(None).decision(at(2_000), &plan_at(buffer_level + 1));
     assert_eq!(decision_with(9), Decision { rate: Bitrate::from_kbps(500), level: 2 });
     assert_eq!(decision_with(11), Decision { rate: RATES[2], level: 2 });
 }
@@ -424,7 +430,7 @@ fn a_player_without_room_gets_no_more_than_it_shows() {
 /// What has arrived for 2 s at 125 kbit/s allows twice that. Looked at for ten minutes, the highest level does not fit.
 #[test]
 fn no_more_than_half_a_minute_is_sent_ahead() {
-    let rate_with = |lead: u64| {
+    let rate_with = |buffer_level: u64| {
         let settings = HybridSettings { horizon: Duration::from_secs(600), ..Default::default() };
         let mut hybrid = HybridController::new(settings, None).unwrap();
         for number in 0..20 {
@@ -434,7 +440,7 @@ fn no_more_than_half_a_minute_is_sent_ahead() {
             let packet = ControlPacket { size, ..control(number, number, 1, at(sent)) };
             hybrid.handle_feedback(at(sent + 40), &Feedback::Control(packet), &plan_at(0));
         }
-        let decision = hybrid.decision(at(2_000), &plan_at(lead + 1));
+        let decision = hybrid.decision(at(2_000), &plan_at(buffer_level + 1));
         (decision.level, decision.rate.as_bps() / 1_000)
     };
     assert!(matches!(rate_with(29), (1, 245..=255)), "{:?}", rate_with(29));

@@ -1,7 +1,7 @@
 use std::fmt;
 
 use framewire_units::DataSize;
-use framewire_units::equation_1::{BYTES_OVER_GAPS, K_OVER_K_MINUS_1, NAMES};
+use framewire_units::vtp_estimates::{BYTES_OVER_GAPS, K_OVER_K_MINUS_1, NAMES};
 use framewire_wire::vtp::VIDEO_HEADER_LENGTH;
 
 /// How equation 1 is read: which bytes a bandwidth sample counts, and over which time.

@@ -42,7 +42,7 @@ use framewire_world::FlowState;
 
 /// What a run with so many external flows takes before its origin, beside the networks: the applications are started
 /// then, load what they need, and connect.
-pub fn lead(flows: usize) -> Duration {
+pub fn start_delay(flows: usize) -> Duration {
     if flows == 0 { Duration::ZERO } else { Duration::from_secs(2) + Duration::from_secs(1) * flows as u32 }
 }
 

@@ -38,7 +38,7 @@ const INTERRUPTED: u8 = 130;
 /// What is left of the set-up once the networks stand is given this before the streams begin: sockets and captures,
 /// under 0.1 s per lane on two busy cores. Where the networks took longer than that, the machine is busy, and what is
 /// left gets twice as long as they took.
-fn lead(lanes: usize, networks_took: Duration) -> Duration {
+fn start_delay(lanes: usize, networks_took: Duration) -> Duration {
     /// A longer run is not waited for; and what has not come to its end by then will hardly hold its times.
     const LONGEST: Duration = Duration::from_secs(60);
     let at_rest = Duration::from_millis(500) + Duration::from_millis(300) * lanes as u32;
@@ -70,11 +70,11 @@ pub fn run(plan: &Path, parent: Option<i32>) -> Result<u8, Failure> {
     let scratch: Arc<Path> = Arc::from(&*plan.directory);
     let recording = FlowRecording::in_directory(Some(Arc::clone(&scratch))).in_real_time();
     let setups: Vec<FlowSetup> = setups.into_iter().map(|setup| setup.recorded(recording.clone())).collect();
-    let warm_up = external::lead(setups.iter().filter(|setup| setup.is_external()).count());
+    let warm_up = external::start_delay(setups.iter().filter(|setup| setup.is_external()).count());
     let mut configs = lane_configs(&plan, &groups, &captures, warm_up)?;
     let stop_deadline = StopDeadline::new();
     let logs = follow_logs(&mut configs);
-    let world = World::start_counting(configs, |took| Clock::starting_in(lead(groups.len(), took)))?;
+    let world = World::start_counting(configs, |took| Clock::starting_in(start_delay(groups.len(), took)))?;
     let clock = world.clock().later(warm_up);
     let tables = logs.into_iter().zip(&groups).map(|(log, group)| {
         let (scratch, stop_deadline) = (Arc::clone(&scratch), stop_deadline.clone());
@@ -206,11 +206,11 @@ fn lane_configs(
 
 #[cfg(test)]
 mod tests {
-    use super::{Duration, lead};
+    use super::{Duration, start_delay};
 
     #[test]
     fn a_busy_machine_is_given_more_time_before_the_streams_begin() {
-        let lead = |millis| lead(3, Duration::from_millis(millis)).as_millis();
-        assert_eq!([lead(0), lead(700), lead(15_000), lead(120_000)], [1_400, 1_400, 30_000, 60_000]);
+        let after = |millis| start_delay(3, Duration::from_millis(millis)).as_millis();
+        assert_eq!([after(0), after(700), after(15_000), after(120_000)], [1_400, 1_400, 30_000, 60_000]);
     }
 }

@@ -33,7 +33,7 @@ pub struct AudioQueue {
     /// Packets that did not fit.
     refused: u64,
     /// There is no reader any more.
-    unheard: bool,
+    drops_all: bool,
     flushing: bool,
     ended: bool,
 }
@@ -41,7 +41,7 @@ pub struct AudioQueue {
 impl AudioQueue {
     /// A packet came; one for which there is no room is lost.
     pub fn push(&mut self, packet: AudioPacket, limit: u64) {
-        if self.unheard {
+        if self.drops_all {
             return;
         }
         let cost = cost(&packet);
@@ -55,7 +55,7 @@ impl AudioQueue {
 
     /// Packets did not come. Those that are lost together are reported together.
     pub fn lose(&mut self, first: u32, count: u32) {
-        if self.unheard {
+        if self.drops_all {
             return;
         }
         match self.items.back_mut() {
@@ -78,7 +78,7 @@ impl AudioQueue {
 
     /// There will be no reader any more: the stream of audio is over.
     pub fn drop_all(&mut self) {
-        self.unheard = true;
+        self.drops_all = true;
         self.ended = true;
         self.items = VecDeque::new();
         self.bytes = 0;

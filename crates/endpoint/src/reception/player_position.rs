@@ -15,7 +15,7 @@ pub struct PlayerPosition {
     plays: bool,
     /// By how much the running time is ahead of what is shown. A pipeline whose time ran before there was anything to
     /// show shows everything so much later.
-    lead: Option<Duration>,
+    offset: Option<Duration>,
     /// A moment, and what was shown then.
     known: Option<(Instant, Duration)>,
 }
@@ -39,8 +39,8 @@ impl PlayerPosition {
     /// The running time of a pipeline that plays: its clock is not that of this host. None without a clock.
     pub fn correct(&mut self, now: Instant, running: Option<Duration>) {
         let (true, Some(first), Some(running)) = (self.plays, self.first, running) else { return };
-        let lead = *self.lead.get_or_insert(running.saturating_sub(first));
-        self.known = Some((now, running.saturating_sub(lead)));
+        let offset = *self.offset.get_or_insert(running.saturating_sub(first));
+        self.known = Some((now, running.saturating_sub(offset)));
     }
 
     /// What is shown stands still from now on.

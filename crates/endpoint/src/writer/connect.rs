@@ -129,7 +129,7 @@ fn open_datagrams(plan: &Plan, address: SocketAddr) -> Result<Connection, NoConn
     let options = UdpOptions { send_buffer, ..UdpOptions::default() };
     let mut socket = UdpSender::open(SocketAddr::new(any, 0), address, &options)?;
     // A receiver may be started after the sender, as with any RTP stream.
-    socket.forgive_refusal();
+    socket.ignore_refusal();
     let rtp = plan.rtp;
     let origin = StreamOrigin { ssrc: rtp.ssrc, initial_sequence: rtp.initial_sequence };
     let packetizer = Packetizer::new(&mpeg_video::FORMAT, PacketRule::Full, rtp.mtu, origin)

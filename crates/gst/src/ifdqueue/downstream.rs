@@ -100,10 +100,10 @@ impl IfdQueue {
     fn fail(&self, mut state: MutexGuard<'_, State>, error: gst::FlowError) {
         gst::debug!(CAT, imp = self, "downstream said {error}");
         state.flow = state.flow.and(Err(error));
-        let is_unheard = state.eos && is_fatal(error);
+        let is_after_end = state.eos && is_fatal(error);
         self.pause(&state);
         drop(state);
-        if is_unheard {
+        if is_after_end {
             self.post_flow_error(error);
             self.src.push_event(gst::event::Eos::new());
         }

@@ -19,7 +19,7 @@ pub(crate) struct QueueSetup {
 /// Registers the disciplines: variant, the name that users write, and how a queue is made from its setup and seed.
 macro_rules! disciplines {
     ($(#[doc = $doc:literal] $variant:ident, $name:literal, $build:expr;)+) => {
-        framewire_units::words! {
+        framewire_units::keywords! {
             /// What becomes of what waits in a queue.
             Discipline { $(#[doc = $doc] $variant = $name,)+ }
         }

@@ -1,11 +1,11 @@
 //! What all stations of a network share: the standard, and the timing of the MAC that follows from it.
 
-use framewire_units::{DataSize, Duration, SenseTimes, words};
+use framewire_units::{DataSize, Duration, SenseTimes, keywords};
 
 use crate::wifi::phy::{self, ACK, CTS, DataRate, Preamble, RTS, phy_header};
 
 // The clauses of IEEE Std 802.11-2016 are 16 for 802.11b, 18 for 802.11g and 17 for 802.11a.
-words! {
+keywords! {
     /// The wireless standard.
     Standard {
         /// IEEE 802.11b: DSSS and CCK at 2.4 GHz, 1 to 11 Mbit/s.
@@ -42,7 +42,7 @@ impl Standard {
 
 // Such a station cannot hear OFDM frames (clause 10.26). Where one is associated, slots are long as well; without one they
 // are short.
-words! {
+keywords! {
     /// How OFDM frames are announced to an associated station of 802.11b.
     Protection {
         /// There is no such station.

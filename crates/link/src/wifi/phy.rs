@@ -4,7 +4,7 @@
 //! 802.11b-1999, clause 18). 802.11a: the OFDM PHY (clause 17). 802.11g: the extended-rate PHY (clause 18), which has
 //! the rates of both.
 
-use framewire_units::{Bitrate, DataSize, Duration, words};
+use framewire_units::{Bitrate, DataSize, Duration, keywords};
 
 /// MAC header of a data frame with three addresses (clause 9.3.2.1).
 const MAC_HEADER: u64 = 24;
@@ -120,7 +120,7 @@ impl DataRate {
 
 // The long one is 144 bits and the header 48, all at 1 Mbit/s; the short one is 72 bits at 1 Mbit/s, its header is at
 // 2 Mbit/s (802.11b, 18.2.2).
-words! {
+keywords! {
     /// The PLCP preamble (IEEE 802.11-2007, 18.2.2).
     Preamble {
         /// 192 us with its header.

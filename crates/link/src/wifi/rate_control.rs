@@ -1,11 +1,11 @@
 //! Which rate a station sends at: fixed, or one of two ways to fall back.
 
-use framewire_units::{Duration, Timestamp, words};
+use framewire_units::{Duration, Timestamp, keywords};
 
 use crate::wifi::bss::Standard;
 use crate::wifi::phy::DataRate;
 
-words! {
+keywords! {
     /// What an automatic rate falls back on.
     Fallback {
         /// Missing acknowledgements (ARF, Kamerman and Monteban 1997).

@@ -51,7 +51,7 @@ pub struct AccessUnit {
     pub key: Option<KeyKind>,
     /// True for a frame that is shown before the key frame it follows, and may refer to what came before that.
     pub leading: bool,
-    /// False when the stream promises that no other frame refers to it.
+    /// False when the stream states that no other frame refers to it.
     pub referenced: bool,
     /// Temporal layer (H.265 `TemporalId`, AV1 `temporal_id`, H.264 SVC prefix); frames of a layer never refer to a
     /// higher one. 0 where the stream has none.

@@ -43,8 +43,8 @@ pub fn write_with_audio(
 ) -> Result<u64, StreamingFileError> {
     let header = header_of(ladder, audio, plan, payload)?;
     let rates: Vec<_> = (0..ladder.level_count()).map(|level| rates_of(ladder, &header.plan, level)).collect();
-    let mut unheard = audio.map_or(&[][..], AudioTrack::packets);
-    let mut heard = 0;
+    let mut remaining = audio.map_or(&[][..], AudioTrack::packets);
+    let mut written = 0;
     sink.write_all(&header.emit())?;
     let mut offset = header.length();
     let mut entries = Vec::with_capacity(header.index_length() as usize);
@@ -54,13 +54,13 @@ pub fn write_with_audio(
         let (display_index, key) = (of_first.display_index, of_first.key);
         let entry = FrameEntry { offset, display_index, kind: of_first.kind, key };
         let times = audio_times(ladder.frame_rate(), frame);
-        let (here, later) = unheard.split_at(unheard.partition_point(|packet| packet.time < times.end));
-        let audio = audio.map(|_| audio::emit_records(heard, here, &mut records));
+        let (here, later) = remaining.split_at(remaining.partition_point(|packet| packet.time < times.end));
+        let audio = audio.map(|_| audio::emit_records(written, here, &mut records));
         if let Some(entry) = audio {
             sink.write_all(&records)?;
             offset += entry.records_length();
         }
-        (unheard, heard) = (later, heard + here.len() as u32);
+        (remaining, written) = (later, written + here.len() as u32);
         let mut levels = Vec::with_capacity(ladder.level_count());
         for (level, rates) in rates.iter().enumerate() {
             let common = RecordHeader::of_frame(&header, level, frame as u32, display_index, key.is_some());

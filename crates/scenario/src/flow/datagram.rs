@@ -14,7 +14,7 @@ use crate::error::ScenarioError;
 use crate::section::Section;
 use crate::{names, text};
 
-names::text_words! { PacketRule }
+names::text_keywords! { PacketRule }
 
 /// The movie in datagrams.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]

@@ -4,10 +4,10 @@ use framewire_transport::TransportKind;
 use framewire_transport::registry::Format;
 
 use crate::error::ScenarioError;
-use crate::names::words;
+use crate::names::keywords;
 use crate::section::Section;
 
-words! {
+keywords! {
     /// What paces a sender that waits for room.
     Pacing {
         /// The frame clock.

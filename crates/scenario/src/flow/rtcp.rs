@@ -4,10 +4,10 @@ use framewire_transport::TransportKind;
 use framewire_transport::registry::{Format, Session};
 
 use crate::error::ScenarioError;
-use crate::names::words;
+use crate::names::keywords;
 use crate::section::Section;
 
-words! {
+keywords! {
     /// Which reports (RTCP, RFC 3550) the ends of a stream in RTP send each other.
     Rtcp {
         /// None.

@@ -39,7 +39,7 @@ pub(super) struct OpenKeys {
     /// The numbers of these frames, and their layouts, by frame.
     numbers: Vec<(u32, SliceNumbers, usize)>,
     /// The first slices, as they are, of those that differ in their numbers only. Sorted.
-    alike: Vec<UnitHash>,
+    ambiguous: Vec<UnitHash>,
 }
 
 impl OpenKeys {
@@ -69,9 +69,9 @@ impl OpenKeys {
         keys.slices.sort_unstable();
         firsts.sort_unstable();
         firsts.dedup();
-        let alike = firsts.chunk_by(|one, next| one.0 == next.0).filter(|alike| alike.len() > 1);
-        keys.alike = alike.flatten().map(|&(_, first)| first).collect();
-        keys.alike.sort_unstable();
+        let ambiguous = firsts.chunk_by(|one, next| one.0 == next.0).filter(|ambiguous| ambiguous.len() > 1);
+        keys.ambiguous = ambiguous.flatten().map(|&(_, first)| first).collect();
+        keys.ambiguous.sort_unstable();
         keys
     }
 
@@ -83,8 +83,8 @@ impl OpenKeys {
     }
 
     /// Whether there are key frames that begin with this slice but for its numbers, with several numbers.
-    pub(super) fn has_alike(&self, first: UnitHash) -> bool {
-        self.alike.binary_search(&first).is_ok()
+    pub(super) fn has_ambiguous(&self, first: UnitHash) -> bool {
+        self.ambiguous.binary_search(&first).is_ok()
     }
 
     /// Whether a slice has numbers; a partition without a slice header has none.

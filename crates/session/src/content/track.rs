@@ -89,7 +89,7 @@ impl Track {
         let read = original.as_ref().map_or(*unit, |original| unit.with(original));
         // Where it is known as it came, numbers began anew.
         let change = self.change.filter(|_| original.is_some() || !index.has(unit.hash));
-        let is_open = !self.goes_on_with(&read, index) && (!is_known(&read) || keys.has_alike(read.hash));
+        let is_open = !self.goes_on_with(&read, index) && (!is_known(&read) || keys.has_ambiguous(read.hash));
         Reading { original, change, is_open }
     }
 

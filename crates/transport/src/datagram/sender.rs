@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use framewire_units::{Duration, Timestamp, words};
+use framewire_units::{Duration, Timestamp, keywords};
 use framewire_wire::rtp_payload::Datagram;
 
 use super::spread::{Schedule, Spread};
@@ -19,7 +19,7 @@ const SEND_BUFFER_FULL: &str = "udp: send buffer full";
 const DEVICE_QUEUE_FULL: &str = "udp: device queue full";
 const REST_KEPT_BACK: &str = "udp-whole: a packet did not fit, rest of the frame kept back";
 
-words! {
+keywords! {
     /// What a sending half does with a datagram for which the send buffer has no room.
     Overflow {
         /// Waits for room and sends the same datagram again.

@@ -16,7 +16,7 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use framewire_media::access_unit::Codec;
-use framewire_units::{DataSize, Word};
+use framewire_units::{DataSize, Keyword};
 use framewire_wire::rtp_payload::PacketRule;
 
 pub use names::UnknownTransport;

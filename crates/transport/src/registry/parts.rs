@@ -1,7 +1,7 @@
 //! The four parts of a transport, and which of them go together.
 
 use framewire_media::access_unit::Codec;
-use framewire_units::words;
+use framewire_units::keywords;
 
 use super::payload::{carried, carried_by_ts, payload_format, stream_type};
 use crate::datagram::Overflow;
@@ -10,7 +10,7 @@ use crate::ifd::IfdPolicy;
 use crate::queue::QueueKind;
 use crate::rivals::{KeyframeRecovery, LeakyDownstream, Thresholds};
 
-words! {
+keywords! {
     /// Which frame goes next, and which is given up.
     Queue {
         /// One frame at a time: the frame clock waits while it is written, and none is given up.
@@ -30,7 +30,7 @@ words! {
     }
 }
 
-words! {
+keywords! {
     /// How frames become bytes. A format inside another one is an entry of its own, as the outer one has rules for what
     /// it carries.
     Format {
@@ -45,7 +45,7 @@ words! {
     }
 }
 
-words! {
+keywords! {
     /// What stands between the format and the socket.
     Session {
         /// Nothing.
@@ -61,7 +61,7 @@ words! {
     }
 }
 
-words! {
+keywords! {
     /// What the transport writes to.
     Socket {
         /// UDP: packets that arrive whole or not at all.

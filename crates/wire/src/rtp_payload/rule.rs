@@ -18,7 +18,7 @@
 //!   piece before a tail is shortened so that the tail has 50 bytes. (Smaller is only a last slice of a few bytes for which
 //!   its frame's last packet has no room.)
 
-use framewire_units::words;
+use framewire_units::keywords;
 
 /// The largest packets of the thesis: "packet sizes for MPEG streams transmitted by GStreamer varied more or less
 /// randomly between 50 bytes and 1100 bytes" (R. Ouwens, section 3.6, conclusion 1).
@@ -32,7 +32,7 @@ pub(super) const THESIS_SMALLEST_DATAGRAM: usize = 50;
 /// with long preambles, in which time is affine in size, so that of the sizes only the mean matters.
 pub(super) const THESIS_MEAN_DATAGRAM: usize = 740;
 
-words! {
+keywords! {
     /// How frames are cut into RTP packets.
     PacketRule {
         /// The fewest that the payload format allows: filled to the MTU across slices, several NAL units in one.

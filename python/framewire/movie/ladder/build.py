@@ -14,7 +14,7 @@ from framewire import _native, content_store
 from framewire.errors import InputError, MachineError
 from framewire.files import check_regular, kind_of_video
 from framewire.movie import cache, ffmpeg
-from framewire.movie.ladder import coding, pinning, presets
+from framewire.movie.ladder import coding, presets, segment_rates
 from framewire.movie.ladder.coding import Codec, LevelSpec
 from framewire.movie.ladder.install import DESCRIPTION, MadeLadder, kept_and_copied
 from framewire.movie.ladder.picture import FileSource, LabSource
@@ -263,7 +263,7 @@ def _make(
     ):
         level |= {"file": file.name, "quality": str(spec), "encoded_with": used}
         if preset is not None:
-            level["segment_bps"] = pinning.segment_rates(level["sizes"], preset.borders)
+            level["segment_bps"] = segment_rates.segment_rates(level["sizes"], preset.borders)
     description["files"] = {path.name: path.stat().st_size for path in sorted(kept.iterdir())}
     (kept / DESCRIPTION).write_text(json.dumps(description, indent=1), encoding="utf-8")
     return kept
@@ -284,7 +284,7 @@ def _encode(
     assert spec.rate_bps is not None
     assert top is not None
     wanted = [mean * 1e3 * spec.rate_bps / top for mean in preset.segments]
-    return pinning.encode_pinned(codec, source, spec, wanted, preset.borders, out, _sizes, show)
+    return segment_rates.encode_pinned(codec, source, spec, wanted, preset.borders, out, _sizes, show)
 
 
 def _rate_of(level: Path, frame_rate: Fraction) -> float:

@@ -19,7 +19,7 @@ from framewire.campaign.results import Campaign
 from framewire.playout import Player
 from framewire.studies.balk.clips import Clip
 from framewire.studies.balk.plan import PLAYOUT_DELAY_S, STREAM
-from framewire.studies.balk.plans import rates_by_frame
+from framewire.studies.balk.sending_plans import rates_by_frame
 
 __all__ = ["PAYLOAD", "Place", "documents", "packets_per_second"]
 

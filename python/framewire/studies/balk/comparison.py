@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from framewire.studies.balk import claims, differences, figures, plans, readings, side_by_side, tables
+from framewire.studies.balk import claims, differences, estimate_readings, figures, sending_plans, side_by_side, tables
 from framewire.studies.balk.clips import CLIPS, QUANTISERS, Clip
 from framewire.studies.balk.drawing import Drawn
 from framewire.studies.balk.measure import Measured
@@ -31,7 +31,7 @@ class Comparison:
     better_headline: str = ""
     by_figure: Mapping[str, Table] = field(default_factory=dict)
     """Both rate controls side by side, by the number of the figure."""
-    readings: Sequence[readings.Reading] = ()
+    readings: Sequence[estimate_readings.Reading] = ()
     """Every claim by every reading of equation 1, the library's first; none where only that was measured."""
     decisions: Sequence[tuple[str, str, str]] = DECISIONS
 
@@ -147,7 +147,7 @@ def compare(measured: Measured) -> Comparison:
         better if better.rows else None,
         side_by_side.headline(measured),
         side_by_side.by_figure(measured),
-        readings.by_reading(measured),
+        estimate_readings.by_reading(measured),
     )
 
 
@@ -160,6 +160,6 @@ def _clip(one: Clip) -> tuple[str, ...]:
         f"{one.frames:,}",
         f"{one.duration_s:.1f} s",
         ", ".join(f"{one.mean_kbps(level):,.0f}" for level in levels) + " kbit/s",
-        f"{plans.of(one).peak_kbps:,.0f} kbit/s",
+        f"{sending_plans.of(one).peak_kbps:,.0f} kbit/s",
         ", ".join(f"{quantiser:.1f}" for quantiser in one.mean_quantisers),
     )

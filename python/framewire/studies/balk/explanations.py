@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean, pstdev
 
-from framewire.studies.balk import differences, plans
+from framewire.studies.balk import differences, sending_plans
 from framewire.studies.balk.measure import Measured, Run
 from framewire.studies.balk.plan import (
     FLOWS,
@@ -117,7 +117,7 @@ def _fewer_estimates(measured: Measured) -> str:
 
 
 def _top_rate(measured: Measured) -> str:
-    top = max(plans.of(measured.clips["mild"]).document["steps"], key=lambda step: float(step[1]))[1] / 1e3
+    top = max(sending_plans.of(measured.clips["mild"]).document["steps"], key=lambda step: float(step[1]))[1] / 1e3
     return f"The top level's plan, 450 kbit/s in the mean and {top:.0f} at most, is all that it ever asks for."
 
 
@@ -172,7 +172,7 @@ def _least(run: Run) -> float:
 
 
 def _buffer(measured: Measured) -> str:
-    peak = plans.of(measured.clips["strong"]).document["most_at_s"]
+    peak = sending_plans.of(measured.clips["strong"]).document["most_at_s"]
     return (
         "b_min is a number of the clip: how far its rate strays within segments. The stand-in's "
         f"scenes last seconds; its peak is at {peak:.0f} s, where TRON's was at 17 s."
@@ -302,7 +302,7 @@ def _levels_kept(measured: Measured) -> str:
 
 def _ten(measured: Measured) -> str:
     strong_clip = measured.clips["strong"]
-    ten, one = (plans.of(strong_clip, segments=segments, pre_send=False) for segments in (10, 1))
+    ten, one = (sending_plans.of(strong_clip, segments=segments, pre_send=False) for segments in (10, 1))
     return (
         f"From {ten.least_kb:,.0f} to {ten.most_kb:,.0f} kB with ten segments, from {one.least_kb:,.0f} to "
         f"{one.most_kb:,.0f} with one: where scenes of a segment differ much, its mean rate is as far from them as the "

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from framewire.confidence import Estimate
 from framewire.report.figures.base import Figure, Trace, rounded, thinned
-from framewire.studies.balk import plans, psnr_over_time
+from framewire.studies.balk import psnr_over_time, sending_plans
 from framewire.studies.balk.clips import QUANTISERS
 from framewire.studies.balk.drawing import HYBRID, RIVAL, SOFT, TCP, VTP, Drawn, line, plot
 from framewire.studies.balk.measure import Measured, Run
@@ -31,7 +31,7 @@ __all__ = ["figures"]
 def figures(measured: Measured) -> list[Drawn]:
     """All of them; what was not measured says so in its place."""
     return [
-        *plans.drawn(measured.clips["mild"], measured.clips["strong"]),
+        *sending_plans.drawn(measured.clips["mild"], measured.clips["strong"]),
         Drawn("15", "The mild clip alone on 10 Mbit/s", tuple(_climb(measured))),
         Drawn("16", "The mild clip among TCP connections, 3 Mbit/s", (_fairness(measured, "16", FLOWS, mild),)),
         Drawn("17", "Packets per request for a control packet, 8 flows, 3 Mbit/s", (_over_k(measured),)),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean, pstdev
 
-from framewire.studies.balk import climbing, plans
+from framewire.studies.balk import climbing, sending_plans
 from framewire.studies.balk.differences import seconds_below, seconds_where_fixed_falls, within_percent
 from framewire.studies.balk.measure import Measured, Ruler, Run, UnpairedError
 from framewire.studies.balk.plan import (
@@ -201,13 +201,13 @@ def _quantiser_gain(measured: Measured) -> Samples:
 
 
 OTHERS: Mapping[str, Callable[[Measured], Samples | Count]] = {
-    "plan-cbr": lambda m: [plans.of(m.clips["strong"], segments=1, pre_send=False).least_kb],
-    "plan-ten": lambda m: [plans.peak_ratio(m.clips["strong"])],
-    "plan-ten-underrun": lambda m: [plans.of(m.clips["strong"], pre_send=False).least_kb],
-    "plan-presend": lambda m: [plans.of(m.clips["strong"]).least_kb],
-    "plan-bmin": lambda m: [plans.of(m.clips["strong"]).buffer_percent],
-    "plan-peak": lambda m: [plans.peak_over_source(m.clips["strong"])],
-    "plan-mild": lambda m: [plans.variation_ratio(m.clips["mild"], m.clips["strong"])],
+    "plan-cbr": lambda m: [sending_plans.of(m.clips["strong"], segments=1, pre_send=False).least_kb],
+    "plan-ten": lambda m: [sending_plans.peak_ratio(m.clips["strong"])],
+    "plan-ten-underrun": lambda m: [sending_plans.of(m.clips["strong"], pre_send=False).least_kb],
+    "plan-presend": lambda m: [sending_plans.of(m.clips["strong"]).least_kb],
+    "plan-bmin": lambda m: [sending_plans.of(m.clips["strong"]).buffer_percent],
+    "plan-peak": lambda m: [sending_plans.peak_over_source(m.clips["strong"])],
+    "plan-mild": lambda m: [sending_plans.variation_ratio(m.clips["mild"], m.clips["strong"])],
     "climb": lambda m: m.samples(isolated(), climbing.first_at_top_s),
     "climb-stays": lambda m: m.samples(isolated(), climbing.valleys),
     "climb-valleys": lambda m: m.samples(isolated(), climbing.mean_valley_s) if climbing.any_valley(m) else [],

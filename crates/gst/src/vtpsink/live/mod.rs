@@ -25,7 +25,7 @@ const PADS: Names = Names { level: "pad sink_", time: "max-size-time", bytes: "m
 /// Why the levels cannot be served any further.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// What caps promise of a pad, or that none came.
+    /// What caps state of a pad, or that none came.
     Caps { pad: u32, reason: String },
     /// The levels are not one movie.
     Misaligned(Misaligned),

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// A value of a small set, each with the word that users write for it. Made by [`words!`](crate::words).
-pub trait Word: Copy + Eq + fmt::Debug + 'static {
+/// A value of a small set, each with the word that users write for it. Made by [`keywords!`](crate::keywords).
+pub trait Keyword: Copy + Eq + fmt::Debug + 'static {
     /// The name of the set.
     const NAME: &'static str;
 
@@ -22,34 +22,34 @@ pub trait Word: Copy + Eq + fmt::Debug + 'static {
 
 /// A text that is no word of its set.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnknownWord {
+pub struct UnknownKeyword {
     text: String,
     allowed: String,
 }
 
-impl UnknownWord {
+impl UnknownKeyword {
     /// `text` is not a word of `T`.
-    pub fn of<T: Word>(text: &str) -> Self {
+    pub fn of<T: Keyword>(text: &str) -> Self {
         let words: Vec<&str> = T::ALL.iter().map(|&value| value.as_str()).collect();
         Self { text: text.to_owned(), allowed: words.join(", ") }
     }
 }
 
-impl fmt::Display for UnknownWord {
+impl fmt::Display for UnknownKeyword {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "\"{}\" is not allowed; allowed is one of {}", self.text, self.allowed)
     }
 }
 
-impl std::error::Error for UnknownWord {}
+impl std::error::Error for UnknownKeyword {}
 
 /// Defines an enumeration with one word per value. What stands above a value as its documentation is what schemas and the
 /// help of command lines say of it.
 ///
 /// ```
-/// use framewire_units::{Word, words};
+/// use framewire_units::{Keyword, keywords};
 ///
-/// words! {
+/// keywords! {
 ///     /// The frequency of the mains.
 ///     Mains {
 ///         /// Europe.
@@ -65,7 +65,7 @@ impl std::error::Error for UnknownWord {}
 /// assert!("70 Hz".parse::<Mains>().unwrap_err().to_string().contains("one of 50 Hz, 60 Hz"));
 /// ```
 #[macro_export]
-macro_rules! words {
+macro_rules! keywords {
     ($(#[doc = $doc:literal])+ $name:ident { $($(#[doc = $meaning:literal])+ $value:ident = $word:literal,)+ }) => {
         $(#[doc = $doc])+
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -83,7 +83,7 @@ macro_rules! words {
             }
         }
 
-        impl $crate::Word for $name {
+        impl $crate::Keyword for $name {
             const NAME: &'static str = stringify!($name);
             const ALL: &'static [Self] = Self::ALL;
             const MEANING: &'static str = concat!($($doc),+).trim_ascii();
@@ -104,11 +104,11 @@ macro_rules! words {
         }
 
         impl std::str::FromStr for $name {
-            type Err = $crate::UnknownWord;
+            type Err = $crate::UnknownKeyword;
 
-            fn from_str(text: &str) -> Result<Self, $crate::UnknownWord> {
+            fn from_str(text: &str) -> Result<Self, $crate::UnknownKeyword> {
                 let mut values = Self::ALL.iter().copied();
-                values.find(|value| value.as_str() == text).ok_or_else(|| $crate::UnknownWord::of::<Self>(text))
+                values.find(|value| value.as_str() == text).ok_or_else(|| $crate::UnknownKeyword::of::<Self>(text))
             }
         }
     };

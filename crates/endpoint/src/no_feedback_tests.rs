@@ -22,10 +22,10 @@ struct World {
     clients: BTreeMap<SocketAddr, Client>,
     /// Towards the host.
     on_the_way: VecDeque<(SocketAddr, Channel, Vec<u8>)>,
-    unheard: UnheardSessions,
+    found: SessionsWithoutFeedback,
     /// When each session began.
     started: BTreeMap<u64, Timestamp>,
-    told: Vec<(Timestamp, UnheardSession)>,
+    told: Vec<(Timestamp, SessionWithoutFeedback)>,
 }
 
 fn title() -> Title {
@@ -46,7 +46,7 @@ impl World {
             host: Host::new(movie.clone(), movie, make, settings, 10).expect("a host"),
             clients: BTreeMap::new(),
             on_the_way: VecDeque::new(),
-            unheard: UnheardSessions::new(rate_control),
+            found: SessionsWithoutFeedback::new(rate_control),
             started: BTreeMap::new(),
             told: vec![],
         }
@@ -76,16 +76,16 @@ impl World {
                 if matches!(event.event, ServerEvent::Started { .. }) {
                     self.started.insert(event.session, now);
                 }
-                self.unheard.handle(now, &event);
+                self.found.handle(now, &event);
             }
-            self.told.extend(self.unheard.poll(now, &self.host).map(|session| (now, session)));
+            self.told.extend(self.found.poll(now, &self.host).map(|session| (now, session)));
             now += DELAY;
         }
     }
 
     /// The sessions that were returned, with the time since each began.
     fn told(&self) -> Vec<(u64, Duration)> {
-        let since = |&(at, told): &(Timestamp, UnheardSession)| {
+        let since = |&(at, told): &(Timestamp, SessionWithoutFeedback)| {
             assert_eq!(told.waited, PATIENCE);
             (told.session, at.saturating_since(self.started[&told.session]))
         };

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from framewire.as_decoded.arrived import Arrival
+from framewire.as_decoded.received_parts import Arrival
 from framewire.report.cut_stream import H264, H265, CutStream, starts_of
 from framewire.report.data import Flow
 from framewire.report.decoding import identical
-from framewire.report.originals import Received
+from framewire.report.reference_pictures import Received
 from framewire.transports import parts_of
 
 __all__ = ["beginning", "is_of_the_movie"]

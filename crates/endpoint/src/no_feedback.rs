@@ -15,7 +15,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 /// Hand in whatever happens to the host ([`handle`](Self::handle)), and ask it ten times a second or so
 /// ([`poll`](Self::poll)).
 #[derive(Debug)]
-pub struct UnheardSessions {
+pub struct SessionsWithoutFeedback {
     /// A rate that is fixed needs no reports.
     needs_reports: bool,
     /// Sessions by the time at which they are looked at.
@@ -24,14 +24,14 @@ pub struct UnheardSessions {
 
 /// A session of which the controller knows no round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnheardSession {
+pub struct SessionWithoutFeedback {
     /// The client's name for it.
     pub session: u64,
     /// How long it had for a first report, from its start on.
     pub waited: Duration,
 }
 
-impl UnheardSessions {
+impl SessionsWithoutFeedback {
     /// Of a host with this rate control.
     pub fn new(rate_control: RateControl) -> Self {
         Self { needs_reports: rate_control != RateControl::Fixed, young: VecDeque::new() }
@@ -45,13 +45,13 @@ impl UnheardSessions {
     }
 
     /// The next of them; each is returned once. `None` when there is no other by now.
-    pub fn poll(&mut self, now: Timestamp, host: &Host) -> Option<UnheardSession> {
+    pub fn poll(&mut self, now: Timestamp, host: &Host) -> Option<SessionWithoutFeedback> {
         while let Some(&(due, session)) = self.young.front()
             && due <= now
         {
             self.young.pop_front();
             if host.state(session).is_some_and(|state| state.controller.round_trip.is_none()) {
-                return Some(UnheardSession { session, waited: PATIENCE });
+                return Some(SessionWithoutFeedback { session, waited: PATIENCE });
             }
         }
         None
@@ -59,5 +59,5 @@ impl UnheardSessions {
 }
 
 #[cfg(test)]
-#[path = "unheard_sessions_tests.rs"]
+#[path = "no_feedback_tests.rs"]
 mod tests;

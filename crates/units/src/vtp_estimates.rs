@@ -1,4 +1,5 @@
-//! The two readings of equation 1 of VTP's paper, by name: what files, command lines and elements call them.
+//! The two readings of equation 1 of VTP's paper, the estimates of the rate, by name: what files, command lines and elements call
+//! them.
 
 /// The bytes since the last control packet over the time since then, as section 4.1 has it.
 pub const BYTES_OVER_GAPS: &str = "bytes over gaps";
