@@ -9,7 +9,7 @@ import resource
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -154,24 +154,25 @@ def test_flows_without_a_movie_need_none(tmp_path: Path) -> None:
 
 
 def test_what_flows_carry_is_asked_of_those_that_send_it() -> None:
-    every = [("mine", name, None) for name in (*OVER_DATAGRAMS, *OVER_TCP)]
-    over_tcp = [("mine", name, None) for name in OVER_TCP]
+    def refusal(codec: str, names: Iterable[str], **settings: str) -> str | None:
+        flows = [{"name": f"mine-{number}", "transport": name, **settings} for number, name in enumerate(names)]
+        return scenarios.load({"flow": flows}).parsed.codec_refusal(codec)
+
+    every = (*OVER_DATAGRAMS, *OVER_TCP)
     schema = json.dumps(scenarios.schema())
-    assert all(f'"const": "{name}"' in schema for _, name, _ in every)
+    assert all(f'"const": "{name}"' in schema for name in every)
     for codec in ("mpeg1video", "mpeg2video", "h264", "hevc"):
-        assert _native.codec_refusal(codec, every) is None
-    assert _native.codec_refusal("mjpeg", over_tcp) is None
+        assert refusal(codec, every) is None
+    assert refusal("mjpeg", OVER_TCP) is None
     for name in (*OVER_DATAGRAMS, "rtp+tcp"):
-        told = f"flow mine: {RTP.format(name, 'Motion JPEG')}"
-        assert told in str(_native.codec_refusal("mjpeg", [*over_tcp, ("mine", name, None)]))
+        told = f"flow mine-{len(OVER_TCP)}: {RTP.format(name, 'Motion JPEG')}"
+        assert told in str(refusal("mjpeg", [*OVER_TCP, name]))
     for codec in ("h264", "hevc"):
         for name in OVER_DATAGRAMS:
-            assert f"flow mine: {SENTENCE}" in str(_native.codec_refusal(codec, [("mine", name, "thesis")]))
-            assert _native.codec_refusal(codec, [("mine", name, "slices")]) is None
-    assert _native.codec_refusal("mpeg2video", [("mine", "udp", "thesis")]) is None
-    assert _native.codec_refusal("vp9", every) is None, "the reader of movies tells"
-    with pytest.raises(_native.ScenarioError, match="flow mine: .*quic"):
-        _native.codec_refusal("h264", [("mine", "quic", None)])
+            assert f"flow mine-0: {SENTENCE}" in str(refusal(codec, [name], packets="thesis"))
+            assert refusal(codec, [name], packets="slices") is None
+    assert refusal("mpeg2video", ["udp"], packets="thesis") is None
+    assert refusal("vp9", every) is None, "the reader of movies tells"
 
 
 def test_the_top_level_of_a_ladder_is_held_against_the_flows_too(
