@@ -135,7 +135,7 @@ def _of_flow(run: ReportRun, flow: Flow, original: Original, one: Received) -> t
 def _largest_payload(run: ReportRun, flow: Flow) -> int:
     """Bytes behind the header of RTP that a packet of the flow has room for."""
     headers_of_ip_udp_rtp = 20 + 8 + 12
-    return int(flow.settings.get("mtu") or 1500) - headers_of_ip_udp_rtp
+    return (1500 if flow.described is None else flow.described.mtu) - headers_of_ip_udp_rtp
 
 
 def _decoded(original: Original, one: Received, came: list[Arrival], largest: int) -> Iterator[tuple[int, bytes]]:

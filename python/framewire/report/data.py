@@ -16,7 +16,8 @@ from framewire.report.by_flow import ByFlow, Quantity, cut
 from framewire.report.palette import Look, looks
 from framewire.results import RunDirectory
 from framewire.run_description import rate_number
-from framewire.scenario import Network, Scenario, read
+from framewire.scenario import AdaptiveFlow, BulkFlow, Network, Scenario, read
+from framewire.scenario import Flow as ScenarioFlow
 from framewire.transports import ADAPTIVE, BULK, EXTERNAL, current_name
 
 
@@ -26,8 +27,9 @@ class Flow:
 
     name: str
     transport: str
-    settings: dict[str, Any]
     look: Look
+    described: ScenarioFlow | None = None
+    """What the scenario says of it, where that can be read."""
 
     @property
     def is_bulk(self) -> bool:
@@ -42,9 +44,9 @@ class Flow:
     @property
     def start_s(self) -> float | None:
         """When its receiver asks for the movie, or its sender begins, by the run's clock; None where chance decides."""
-        if seconds(self.settings.get("start_within", "0 s")) > 0:
-            return None
-        return seconds(self.settings.get("start", "0 s"))
+        if not isinstance(self.described, AdaptiveFlow | BulkFlow):
+            return 0.0
+        return None if self.described.start_within_s else self.described.start_s
 
 
 @dataclass
@@ -287,7 +289,7 @@ def load(directory: Path, *, drawn: bool = True) -> ReportRun:
     notes: list[str] = []
     scenario_text = scenario_of(results, notes)
     scenario = read_scenario(scenario_text, notes)
-    flows = flows_of(results.meta, frames)
+    flows = flows_of(results.meta, frames, scenario)
     applications = any(flow.transport == EXTERNAL for flow in flows)
     nothing = pl.DataFrame()
     return ReportRun(
@@ -309,17 +311,16 @@ def load(directory: Path, *, drawn: bool = True) -> ReportRun:
     )
 
 
-def flows_of(info: dict[str, Any], frames: pl.DataFrame) -> list[Flow]:
+def flows_of(info: dict[str, Any], frames: pl.DataFrame, scenario: Scenario | None = None) -> list[Flow]:
     """The flows in the order of the scenario."""
     named = [entry for entry in info.get("flows") or [] if isinstance(entry, dict) and "name" in entry]
     known = [str(entry["name"]) for entry in named]
     named += [{"name": name} for name in frames["flow"].unique(maintain_order=True) if name not in known]
     transports = [str(entry.get("transport", entry["name"])) for entry in named]
-    flows: list[Flow] = []
-    for entry, transport, look in zip(named, transports, looks(transports), strict=True):
-        settings = entry.get("settings")
-        flows.append(Flow(str(entry["name"]), transport, settings if isinstance(settings, dict) else {}, look))
-    return flows
+    described = {} if scenario is None else {flow.name: flow for flow in scenario.flows}
+    names = [str(entry["name"]) for entry in named]
+    every = zip(names, transports, looks(transports), strict=True)
+    return [Flow(name, transport, look, described.get(name)) for name, transport, look in every]
 
 
 def table(results: RunDirectory, name: str, notes: list[str]) -> pl.DataFrame:

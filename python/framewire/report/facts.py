@@ -188,8 +188,7 @@ def ladder_in_a_line(ladder: dict[str, Any]) -> str:
 
 def cross_traffic(run: ReportRun, flow: Flow) -> str:
     """What a bulk flow was, and what it brought."""
-    own = [] if run.scenario is None else [one for one in run.scenario.flows if one.name == flow.name]
-    of = own[0] if own and isinstance(own[0], BulkFlow) else None
+    of = flow.described if isinstance(flow.described, BulkFlow) else None
     row, count = plot_data.summary_row(run, flow), 1 if of is None else of.connections
     rate, lasted = row.get("packet_throughput_bps"), row.get("duration_s")
     brought = "nothing" if not rate else f"{rate / 1e6:.2f} Mbit/s"

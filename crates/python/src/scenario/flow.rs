@@ -57,6 +57,7 @@ struct StreamFlow {
 struct AdaptiveFlow {
     send_buffer: Option<u64>,
     start_s: f64,
+    start_within_s: Option<f64>,
     ack_every: u16,
 }
 
@@ -66,6 +67,7 @@ struct BulkFlow {
     send_buffer: Option<u64>,
     unsent_limit: Option<u64>,
     start_s: f64,
+    start_within_s: Option<f64>,
     stop_s: Option<f64>,
     connections: u8,
 }
@@ -77,6 +79,7 @@ struct ExternalFlow;
 /// A flow, of its family's class.
 pub(super) fn of(py: Python<'_>, flow: &scenario::Flow) -> PyResult<Py<PyAny>> {
     let send_buffer = flow.send_buffer().map(|size| size.as_bytes());
+    let start_within_s = flow.start_within().map(|within| within.as_secs_f64());
     let unsent_limit = flow.tcp().and_then(|tcp| tcp.unsent_limit).map(|size| size.as_bytes());
     let every = PyClassInitializer::from(Flow {
         name: flow.name.clone(),
@@ -102,7 +105,8 @@ pub(super) fn of(py: Python<'_>, flow: &scenario::Flow) -> PyResult<Py<PyAny>> {
             Py::new(py, every.add_subclass(StreamFlow { rtcp, send_buffer, unsent_limit, pacing }))?.into_any()
         }
         FlowKind::Adaptive(own) => {
-            let own = AdaptiveFlow { send_buffer, start_s: own.start.as_secs_f64(), ack_every: own.ack_every };
+            let start_s = own.start.as_secs_f64();
+            let own = AdaptiveFlow { send_buffer, start_s, start_within_s, ack_every: own.ack_every };
             Py::new(py, every.add_subclass(own))?.into_any()
         }
         FlowKind::Bulk(own) => {
@@ -110,6 +114,7 @@ pub(super) fn of(py: Python<'_>, flow: &scenario::Flow) -> PyResult<Py<PyAny>> {
                 send_buffer,
                 unsent_limit,
                 start_s: own.start.as_secs_f64(),
+                start_within_s,
                 stop_s: own.stop.map(|stop| stop.as_secs_f64()),
                 connections: own.connections,
             };
