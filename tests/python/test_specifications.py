@@ -15,8 +15,8 @@ CITED = re.compile(
     r"(?P<rfc>RFCs? ?\d{3,5})|(?P<iso>ISO/IEC \d+-\d+)|(?P<itu>ITU-T [HPG]\.\d+)|(?P<ieee>IEEE (?:Std )?802\.\d+)"
 )
 
-ITEM = r"\b(?:struct|enum|trait|type|fn|const|static|mod|macro_rules!) {0}\b|\bwords! \{{[^{{}}]*\b{0} \{{"
-"""As Rust declares it, or `units::words` does."""
+ITEM = r"\b(?:struct|enum|trait|type|fn|const|static|mod|macro_rules!) {0}\b|\bkeywords! \{{[^{{}}]*\b{0} \{{"
+"""As Rust declares it, or `units::keywords` does."""
 
 TEST = r"#\[test\]\s*(?:#\[[^\]]*\]\s*|///[^\n]*\n\s*)*fn {}\("
 
