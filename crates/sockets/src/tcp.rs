@@ -94,6 +94,11 @@ impl TcpSender {
         if error == 0 { Ok(()) } else { Err(OpenError::connect(self.peer)(Errno::from_raw(error))) }
     }
 
+    /// Where it connects to.
+    pub fn peer(&self) -> SocketAddr {
+        self.peer
+    }
+
     /// Bytes written and not yet acknowledged (SIOCOUTQ).
     ///
     /// # Errors

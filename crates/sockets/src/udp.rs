@@ -88,6 +88,16 @@ impl UdpSender {
     pub fn local_address(&self) -> Result<SocketAddr, SocketError> {
         local_address(&self.fd)
     }
+
+    /// The other direction of the same socket: datagrams of the peer. It is closed when both are dropped.
+    ///
+    /// # Errors
+    /// When the system has no descriptor left, or gives no time stamps.
+    pub fn receiver(&self) -> Result<UdpReceiver, SocketError> {
+        let fd = self.fd.try_clone().map_err(|error| SocketError { operation: "dup", reason: error.to_string() })?;
+        let ancillary = Ancillary::with_timestamps(&fd).map_err(broken("setsockopt(SO_TIMESTAMPNS)"))?;
+        Ok(UdpReceiver { fd, ancillary })
+    }
 }
 
 impl DatagramSocket for UdpSender {
@@ -157,12 +167,20 @@ impl UdpReceiver {
         Ok(Self { fd, ancillary })
     }
 
-    /// Receives one datagram if there is one.
+    /// Receives one datagram if there is one. That a peer to which something was sent had no listener is of no concern here.
     ///
     /// # Errors
     /// When the socket is broken.
     pub fn receive(&mut self, buffer: &mut [u8]) -> Result<UdpRead, SocketError> {
-        let received = receive(&self.fd, buffer, &mut self.ancillary).map_err(broken("recvmsg"))?;
+        let received = loop {
+            match receive(&self.fd, buffer, &mut self.ancillary) {
+                // Reported once, of a datagram that was sent (udp(7)).
+                Err(Errno::ECONNREFUSED) => {
+                    error_queue::drain(&self.fd);
+                }
+                received => break received.map_err(broken("recvmsg"))?,
+            }
+        };
         let Some(received) = received else { return Ok(UdpRead::Nothing) };
         let Some(from) = received.from else {
             return Err(SocketError { operation: "recvmsg", reason: "a datagram without a sender".to_owned() });
