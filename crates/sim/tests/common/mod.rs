@@ -14,6 +14,7 @@ use framewire_media::{FrameRate, Movie, streaming_file};
 use framewire_recording::ledger::Ledger;
 use framewire_recording::summary::Summary;
 use framewire_scenario::Scenario;
+use framewire_session::Sound;
 use framewire_sim::{Content, LadderContent, Options, Received, Simulated, Simulation};
 use framewire_units::{Duration, Playout};
 
@@ -138,6 +139,16 @@ pub fn ladder_of(sizes: &[u32], audio: Option<&AudioTrack>, plan: Option<StoredP
     let mut bytes = Vec::new();
     streaming_file::write_with_audio(&ladder, audio, Some(&plan), 1_000, &mut bytes).unwrap();
     LadderContent::open(Bytes::from(bytes)).unwrap()
+}
+
+/// Sound of MPEG-1 layer II beside a movie, 192 kbit/s at 48 kHz (ISO/IEC 11172-3, 2.4.2.3): packets of 576 bytes in 24 ms,
+/// each of its own, the first one 21 ms before the first picture.
+pub fn sound(seconds: usize) -> Sound {
+    let count = (seconds as f64 / 0.024).ceil() as u32;
+    let packet = |number: u32| [&[0xFF, 0xFD, 0xA4, 0xC0], &number.to_be_bytes()[..], &[number as u8; 568]].concat();
+    let stream: Vec<u8> = (0..count).flat_map(packet).collect();
+    let track = AudioTrack::parse(&Bytes::from(stream)).expect("it is well formed");
+    Sound::new(track, -21_333_333).expect("it plays during the movie")
 }
 
 /// A ladder as what is sent.
