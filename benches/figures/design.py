@@ -23,12 +23,13 @@ SAID = {
     "sim": "virtual time",
     "sockets": "kernel sockets",
     "endpoint": "servers, clients",
+    "kernel": "kernel channels",
     "emu": "this kernel",
     "real": "two machines",
     "gst": "elements",
     "python": "bindings",
 }
-WORLDS = {"sim", "emu", "endpoint", "sockets", "gst", "python", "real"}
+WORLDS = {"sim", "emu", "endpoint", "sockets", "kernel", "gst", "python", "real"}
 NOT_DRAWN = {"fuzzing"}
 """Sees nearly all others."""
 WIDTH, HEIGHT, LEFT, TOP, ACROSS, DOWN = 102.0, 42.0, 20.0, 56.0, 124.0, 66.0

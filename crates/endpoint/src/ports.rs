@@ -50,7 +50,7 @@ impl<C: Clock> Ports<C> {
     ///
     /// # Errors
     /// As [`open`](Self::open); when a buffer cannot be as large as the settings say.
-    pub fn open_with(addresses: [SocketAddr; 2], options: &UdpOptions, clock: C) -> Result<Self, EndpointError> {
+    fn open_with(addresses: [SocketAddr; 2], options: &UdpOptions, clock: C) -> Result<Self, EndpointError> {
         let open = |address| UdpSocket::bind(address, options);
         let sockets = [open(addresses[0])?, open(addresses[1])?];
         Ok(Self { sockets, waiting: Default::default(), buffer: vec![0; LARGEST], clock })
@@ -139,7 +139,7 @@ impl<C: Clock> Ports<C> {
     ///
     /// # Errors
     /// As [`wait`](Self::wait).
-    pub fn wait_or(&self, until: Option<Timestamp>, others: &[BorrowedFd<'_>]) -> Result<(), EndpointError> {
+    pub(crate) fn wait_or(&self, until: Option<Timestamp>, others: &[BorrowedFd<'_>]) -> Result<(), EndpointError> {
         let left = until.map_or(crate::TICK, |until| until.saturating_since(self.now()).min(crate::TICK));
         if left == Duration::ZERO {
             return Ok(());

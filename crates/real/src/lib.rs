@@ -25,7 +25,6 @@ mod join;
 mod receiving;
 mod sending;
 mod serving;
-mod socket;
 
 pub use clocks::{Alignment, Sample};
 pub use error::RealError;

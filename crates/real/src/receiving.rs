@@ -4,15 +4,15 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use framewire_endpoint::RunClock;
+use framewire_kernel::{FlowSockets, Place};
 use framewire_media::access_unit::Codec;
 use framewire_recording::record::{FlowLog, FlowStatus};
 use framewire_recording::write_received;
-use framewire_session::half::ChannelId;
-use framewire_session::lifecycle::{FlowOutcome, MovieReceiving, ReceivingSocket, ReceivingStep, Taken};
-use framewire_session::{Announcement, FlowRecording};
+use framewire_session::half::End as Side;
+use framewire_session::lifecycle::{FlowEnd, FlowOutcome, MovieReceiving};
+use framewire_session::{Announcement, ChannelSetup, FlowRecording};
 use framewire_sockets::{Interest, OpenError, Watch, wait, wait_watching};
 use framewire_transport::TransportKind;
-use framewire_transport::socket::SocketError;
 use framewire_units::{DataSize, Duration, Timestamp};
 use framewire_wire::sdp::Described;
 use framewire_world::{utc, write_description};
@@ -21,7 +21,6 @@ use serde_json::json;
 use crate::error::RealError;
 use crate::events::{Event, Listener};
 use crate::exchange::{Answers, Asked, above};
-use crate::socket::ReceiverSocket;
 use crate::{BETWEEN_REPORTS, TICK, directory};
 
 /// When the sender has said that the stream has ended, what has been silent for so long is over: a datagram that is under
@@ -89,38 +88,43 @@ pub fn receive(
     listener: &mut Listener<'_>,
 ) -> Result<Received, RealError> {
     let clock = RunClock::start();
-    let (socket, answers, address) = listen(options, clock)?;
+    let (sockets, answers, address) = listen(options, clock)?;
     listener(&Event::Listening(address));
-    let mut end = End { options, clock, socket, answers, session: None };
+    let mut end = End { options, clock, sockets, answers, session: None };
     let announcement = end.wait_for_stream(is_stopped, listener)?;
     listener(&Event::Started(announcement.to_string()));
     end.receive(&announcement, is_stopped, listener)
 }
 
-/// The sockets of the stream and of the exchange above it.
-fn listen(options: &ReceiveOptions, clock: RunClock) -> Result<(ReceiverSocket, Answers, SocketAddr), RealError> {
+/// The sockets of the stream and of the exchange above it, and where they are.
+type Listening = (FlowSockets<RunClock>, Answers, SocketAddr);
+
+/// Opens them.
+fn listen(options: &ReceiveOptions, clock: RunClock) -> Result<Listening, RealError> {
     if options.transport.profile().parts.session.asks() {
         return Err(RealError::Input(format!(
             "{}: its receiver asks for the movie; framewire receive is of transports whose sender opens the connection",
             options.transport
         )));
     }
-    let socket = ReceiverSocket::listen(options.address, options.transport.is_stream(), clock)?;
-    let address = socket.local_address()?.unwrap_or(options.address);
+    let channel = ChannelSetup::of_announced(options.transport.is_stream());
+    let place = Place { end: Side::Receiver, own: options.address, peer: None };
+    let sockets = FlowSockets::open(&[channel], &place, clock)?;
+    let address = sockets.local_address()?.unwrap_or(options.address);
     let beside = above(address)
         .ok_or_else(|| RealError::Input(format!("{address}: the port above it is needed, too: state a lower one")))?;
     let answers = Answers::listen(beside, clock).map_err(|error| match error {
         OpenError::PortInUse(_) => RealError::Failed(format!("{error}; it is for the exchange of clocks and for RTCP")),
         other => other.into(),
     })?;
-    Ok((socket, answers, address))
+    Ok((sockets, answers, address))
 }
 
 /// One end at work.
 struct End<'a> {
     options: &'a ReceiveOptions,
     clock: RunClock,
-    socket: ReceiverSocket,
+    sockets: FlowSockets<RunClock>,
     answers: Answers,
     /// Of the stream that was announced.
     session: Option<u64>,
@@ -142,13 +146,13 @@ impl End<'_> {
             if is_stopped() {
                 return Err(RealError::Stopped);
             }
-            if wait(&self.socket.descriptor(), Interest::Read, Duration::ZERO)? {
+            if self.has_something()? {
                 if let Some(stated) = self.stated()? {
                     return Ok(stated);
                 }
                 if now.saturating_since(*came_at.get_or_insert(now)) < UNANNOUNCED {
                     std::thread::sleep(TICK);
-                } else if self.socket.discard()? == 0 {
+                } else if self.sockets.discard()? == 0 {
                     // The first of it: what a stranger sends does not end a receiver that waits for a stream.
                     listener(&Event::Unannounced);
                 }
@@ -156,12 +160,20 @@ impl End<'_> {
             if now.saturating_since(Timestamp::ZERO) >= self.options.patience {
                 let seconds = self.options.patience.as_secs_f64();
                 let came =
-                    if self.socket.of_others > 0 { format!("nothing {ANNOUNCED}") } else { "nothing".to_owned() };
+                    if self.sockets.of_others() > 0 { format!("nothing {ANNOUNCED}") } else { "nothing".to_owned() };
                 return Err(RealError::Failed(format!("{}: {came} came in {seconds} s", self.options.address)));
             }
             let read = Watch { read: true, write: false };
-            wait_watching(&[(self.answers.descriptor(), read), (self.socket.descriptor(), read)], TICK)?;
+            let watched = [Some(self.answers.descriptor()), self.sockets.descriptor()];
+            let watched: Vec<_> = watched.into_iter().flatten().map(|socket| (socket, read)).collect();
+            wait_watching(&watched, TICK)?;
         }
+    }
+
+    /// True where something has come by the stream's socket.
+    fn has_something(&self) -> Result<bool, RealError> {
+        let Some(socket) = self.sockets.descriptor() else { return Ok(false) };
+        Ok(wait(&socket, Interest::Read, Duration::ZERO)?)
     }
 
     /// What a user says of a stream that is not announced; `None` where that is nothing.
@@ -199,7 +211,7 @@ impl End<'_> {
                 )));
             }
             self.answers.settle_on(session);
-            self.socket.expect(from.ip());
+            self.sockets.expect(from.ip());
             self.session = Some(session);
             return Ok(Some(announced));
         }
@@ -233,10 +245,10 @@ impl End<'_> {
             ended_by: ending.ended_by,
             failure: failure.map(str::to_owned),
             frames,
-            bytes: self.socket.came,
+            bytes: self.sockets.came(),
             movie,
             announcement: *announcement,
-            of_others: self.socket.of_others,
+            of_others: self.sockets.of_others(),
         })
     }
 
@@ -254,20 +266,23 @@ impl End<'_> {
             let now = self.clock.now();
             ending.said |= self.take_end()?;
             ending.ended_by = ending.ended_by.or(self.early_end(now, begun, is_stopped));
-            let step = match ending.ended_by {
+            if ending.ended_by.is_some() {
                 // A sender that goes on does not keep it from its end.
-                Some(_) => receiving.poll(now, true, &mut Nothing),
-                None => receiving.poll(now, ending.said && self.is_settled(now), &mut self.socket),
-            };
-            if step == ReceivingStep::Ended || now.saturating_since(reported) >= BETWEEN_REPORTS {
+                self.sockets.stop_reading();
+            }
+            if ending.ended_by.is_some() || ending.said && self.is_settled(now) {
+                receiving.handle_other_ended(now);
+            }
+            let again = receiving.poll(now, &mut self.sockets);
+            if receiving.has_ended() || now.saturating_since(reported) >= BETWEEN_REPORTS {
                 reported = now;
                 self.report(receiving, listener);
             }
-            match step {
-                ReceivingStep::Again => {}
-                ReceivingStep::Ended => break,
-                // What a receiver asks for is not carried here yet.
-                ReceivingStep::Wait { readable, timeout, .. } => self.wait(readable, timeout, now)?,
+            if receiving.has_ended() {
+                break;
+            }
+            if !again {
+                self.wait(receiving, now)?;
             }
         }
         if ending.is_announced && ending.ended_by.is_none() {
@@ -278,18 +293,18 @@ impl End<'_> {
 
     /// What ends it before the stream has.
     fn early_end(&self, now: Timestamp, begun: Timestamp, is_stopped: &dyn Fn() -> bool) -> Option<&'static str> {
-        let heard = self.socket.last.map_or(begun, |last| last.max(begun));
+        let heard = self.sockets.last().map_or(begun, |last| last.max(begun));
         if is_stopped() {
             return Some("interrupted");
         }
-        if self.socket.came >= self.options.most.as_bytes() {
+        if self.sockets.came() >= self.options.most.as_bytes() {
             return Some("size limit");
         }
         (now.saturating_since(heard) >= self.options.silence).then_some("silence")
     }
 
     fn is_settled(&self, now: Timestamp) -> bool {
-        self.socket.last.is_none_or(|last| now.saturating_since(last) >= SETTLED)
+        self.sockets.last().is_none_or(|last| now.saturating_since(last) >= SETTLED)
     }
 
     /// Answers questions; whether one said that the stream has ended.
@@ -315,19 +330,16 @@ impl End<'_> {
         Ok(has_ended)
     }
 
-    fn wait(&self, readable: bool, timeout: Option<Timestamp>, now: Timestamp) -> Result<(), RealError> {
-        let read = Watch { read: true, write: false };
-        let mut watched = vec![(self.answers.descriptor(), read)];
-        if readable {
-            watched.push((self.socket.descriptor(), read));
-        }
-        let left = timeout.map_or(TICK, |at| at.saturating_since(now).min(TICK));
+    fn wait(&self, receiving: &MovieReceiving, now: Timestamp) -> Result<(), RealError> {
+        let (mut watched, until) = self.sockets.watched(receiving);
+        watched.push((self.answers.descriptor(), Watch { read: true, write: false }));
+        let left = until.map_or(TICK, |at| at.saturating_since(now).min(TICK));
         Ok(wait_watching(&watched, left)?)
     }
 
     fn report(&self, receiving: &MovieReceiving, listener: &mut Listener<'_>) {
         let (whole, dropped) = receiving.frames();
-        let (whole, bytes) = (Some(whole), self.socket.came);
+        let (whole, bytes) = (Some(whole), self.sockets.came());
         listener(&Event::Progress { at: self.clock.now(), offered: None, frames: None, dropped, whole, bytes });
     }
 
@@ -351,11 +363,11 @@ impl End<'_> {
             "ended_by": ending.ended_by,
             "origin_utc": utc(self.clock.to_unix(Timestamp::ZERO)),
             "kernel": directory::kernel(),
-            "peer": self.socket.sender().map(|sender| sender.to_string()),
+            "peer": self.sockets.heard().map(|sender| sender.to_string()),
             "session": self.session.map(|session| format!("{session:016x}")),
             "announcement": announcement.to_string(),
-            "bytes": self.socket.came,
-            "of_others": self.socket.of_others,
+            "bytes": self.sockets.came(),
+            "of_others": self.sockets.of_others(),
             "flows": [{
                 "name": announcement.transport.name(),
                 "transport": announcement.transport.name(),
@@ -391,18 +403,5 @@ impl Ending {
             Some("silence") if self.said || !self.is_announced => FlowStatus::Complete,
             Some(_) => FlowStatus::Partial,
         }
-    }
-}
-
-/// A socket from which nothing more comes.
-struct Nothing;
-
-impl ReceivingSocket for Nothing {
-    fn take(&mut self, _now: Timestamp) -> Result<Taken<'_>, SocketError> {
-        Ok(Taken::End)
-    }
-
-    fn report(&mut self, _now: Timestamp, _channel: ChannelId, _datagram: &[u8]) -> Result<bool, SocketError> {
-        Ok(false)
     }
 }

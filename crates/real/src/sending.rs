@@ -5,13 +5,14 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use framewire_endpoint::RunClock;
+use framewire_kernel::{FlowSockets, Place};
 use framewire_recording::spool::Spool;
 use framewire_recording::{SentRecords, WriteError};
 use framewire_scenario::Scenario;
-use framewire_session::half::End;
-use framewire_session::lifecycle::{FlowOutcome, MovieSending};
-use framewire_session::{Announcement, FlowRecording, FlowSetup};
-use framewire_sockets::{Watch, wait_watching};
+use framewire_session::half::{ChannelKind, End};
+use framewire_session::lifecycle::{FlowEnd, FlowOutcome, MovieSending};
+use framewire_session::{Announcement, Carries, FlowRecording, FlowSetup};
+use framewire_sockets::wait_watching;
 use framewire_transport::TransportKind;
 use framewire_transport::registry::Format;
 use framewire_units::{Duration, Timestamp};
@@ -25,7 +26,6 @@ use crate::clocks::{Alignment, Sample};
 use crate::error::RealError;
 use crate::events::{Event, Listener};
 use crate::exchange::{Questions, above};
-use crate::socket::SenderSocket;
 use crate::{BETWEEN_REPORTS, TICK, directory};
 
 /// Why sound beside a movie in RTP is not sent here: it has a socket of its own, of which a receiver would have to be told.
@@ -84,13 +84,18 @@ pub fn send(
         describe(&announcement, content, options.peer, file)?;
     }
     let mut questions = compare(&announcement, options, is_stopped, listener)?;
-    let socket = SenderSocket::open(&setup, options.peer)?;
-    socket.wait_for_peer(options.peer, options.patience, is_stopped)?;
+    let place = Place { end: End::Sender, own: any_like(options.peer), peer: Some(options.peer) };
+    let mut sockets = FlowSockets::open(&setup.channels(), &place, RunClock::start())?;
+    sockets.connect()?;
+    if !sockets.wait_for_peer(options.patience, TICK, is_stopped)? {
+        return Err(RealError::Stopped);
+    }
     let clock = RunClock::starting_in(options.delay);
+    let sockets = sockets.on(clock);
     wait_for_origin(clock, is_stopped)?;
     listener(&Event::Started(announcement.to_string()));
-    let sending = drive(&setup, socket, clock, is_stopped, listener)?;
-    let progress = sending.progress();
+    let sending = drive(&setup, sockets, clock, is_stopped, listener)?;
+    let progress = sending.counts();
     if let Some(questions) = questions.as_mut() {
         questions.ask(Kind::End, is_stopped)?;
     }
@@ -142,7 +147,7 @@ fn flow_setup(scenario: &Scenario, content: &Content, options: &SendOptions) -> 
     }
     let plan = content.sending_plan().ok_or_else(|| RealError::Input("there is no movie to be sent".to_owned()))?;
     let setup = FlowSetup::of_movie(flow, plan, options.ssrc)?;
-    if setup.has_sound_apart() {
+    if setup.channels().iter().any(|channel| channel.carries == Carries::Sound) {
         return Err(RealError::Input(SOUND_APART.to_owned()));
     }
     if let Some(reason) = not_between_machines(&setup) {
@@ -156,11 +161,13 @@ fn flow_setup(scenario: &Scenario, content: &Content, options: &SendOptions) -> 
 fn not_between_machines(setup: &FlowSetup) -> Option<&'static str> {
     let transport: Option<TransportKind> = setup.transport().parse().ok();
     let is_rtp = transport.is_some_and(|transport| transport.profile().parts.format == Format::Rtp);
-    match setup {
-        FlowSetup::Stream(stream) if stream.opened_by() == End::Receiver => Some(
+    let channels = setup.channels();
+    let asks = channels.iter().any(|setup| setup.channel.kind == ChannelKind::Stream(End::Receiver));
+    match channels.len() {
+        _ if asks => Some(
             "its receiver asks for the movie; framewire send --to is of transports whose sender opens the connection",
         ),
-        FlowSetup::Datagram(datagrams) if datagrams.has_rtcp() => Some("rtcp is not sent between two machines yet"),
+        2.. => Some("rtcp is not sent between two machines yet"),
         _ if is_rtp && setup.sound().is_some() => {
             Some("sound is not sent in RTP between two machines yet; transport streams (ts) carry it")
         }
@@ -201,7 +208,7 @@ fn wait_for_origin(clock: RunClock, is_stopped: &dyn Fn() -> bool) -> Result<(),
 /// Streams from now on to the end.
 fn drive(
     setup: &FlowSetup,
-    mut socket: SenderSocket,
+    mut sockets: FlowSockets<RunClock>,
     clock: RunClock,
     is_stopped: &dyn Fn() -> bool,
     listener: &mut Listener<'_>,
@@ -218,11 +225,11 @@ fn drive(
         let now = clock.now();
         match is_stopped() {
             true => sending.stop(now),
-            false => sending.poll(now, &mut socket),
+            false => drop(sending.poll(now, &mut sockets)),
         }
         if sending.has_ended() || now.saturating_since(reported) >= BETWEEN_REPORTS {
             reported = now;
-            let (at, progress) = (now, sending.progress());
+            let (at, progress) = (now, sending.counts());
             let (offered, frames) = (Some(progress.offered), Some(setup.frames()));
             let (dropped, bytes) = (progress.discarded, offered_bytes.of(progress.offered));
             listener(&Event::Progress { at, offered, frames, dropped, whole: None, bytes });
@@ -233,7 +240,7 @@ fn drive(
         if sending.is_draining() && !std::mem::replace(&mut is_draining, true) {
             listener(&Event::Draining);
         }
-        wait(&sending, &socket, now)?;
+        wait(&sending, &sockets, now)?;
     }
 }
 
@@ -258,11 +265,17 @@ impl Offered {
     }
 }
 
-fn wait(sending: &MovieSending, socket: &SenderSocket, now: Timestamp) -> Result<(), RealError> {
-    let deadline = sending.next_timeout().map_or(TICK, |at| at.saturating_since(now).min(TICK));
-    // A socket without interest is left out: its errors alone would wake the thread again and again.
-    let room = sending.waits_for_room().then(|| (socket.descriptor(), Watch { write: true, read: false }));
-    Ok(wait_watching(room.as_slice(), deadline)?)
+fn wait(sending: &MovieSending, sockets: &FlowSockets<RunClock>, now: Timestamp) -> Result<(), RealError> {
+    let (watched, until) = sockets.watched(sending);
+    Ok(wait_watching(&watched, until.map_or(TICK, |at| at.saturating_since(now).min(TICK)))?)
+}
+
+/// Any address and port of this host, of the same family.
+fn any_like(peer: SocketAddr) -> SocketAddr {
+    match peer {
+        SocketAddr::V4(_) => SocketAddr::from(([0; 4], 0)),
+        SocketAddr::V6(_) => SocketAddr::from(([0; 8], 0)),
+    }
 }
 
 /// What only this end has to say.

@@ -26,10 +26,8 @@ pub struct ChannelId(pub u8);
 pub enum ChannelKind {
     /// Datagrams in both directions, between two sockets that are there from the beginning.
     Datagram,
-    /// A stream of bytes in both directions, which this half opens.
+    /// A stream of bytes in both directions: this end connects, and the other one listens.
     Stream(End),
-    /// This half listens: each stream that the other one opens has the number of its own channel.
-    Listening(End),
 }
 
 /// A channel that a half wants.
@@ -110,7 +108,8 @@ pub trait Channels {
     fn finish(&mut self, channel: ChannelId) -> Result<(), SocketError>;
 }
 
-/// What a half waits for.
+/// What a half waits for. Room is asked for without a size: a socket says that it has some by a rule of its own (poll(2)), and
+/// no half waits for more than that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wait {
     /// Room in this channel.

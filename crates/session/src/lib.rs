@@ -1,12 +1,13 @@
 //! Sans-IO assembly of one run, the same in every world: frame clock, flow wiring, playout, events into the ledger.
 //!
-//! A world owns clocks and sockets. It gives a [`SenderSession`] its socket whenever that is writable or a frame is
-//! due, and a [`ReceiverSession`] whatever arrived. Both only record; the ledger is made of their logs. What a flow does
-//! from its begin to its end, in every world, is in [`lifecycle`], and what its two halves have in common in [`half`].
+//! A world owns clocks and sockets. It opens what a flow's [channels](ChannelSetup) say, and drives the two ends of the flow
+//! ([`lifecycle`]), which are made of two [halves](half): [`SenderSession`] and [`ReceiverSession`] of the movie, and those of
+//! an adaptive stream. Both only record; the ledger is made of their logs.
 #![warn(unreachable_pub)]
 
 mod adaptive;
 mod announcement;
+mod channels;
 mod content;
 mod dependencies;
 pub mod exchange;
@@ -21,8 +22,11 @@ mod sender;
 pub mod served;
 mod sound;
 
-pub use adaptive::{AdaptiveReceiver, AdaptiveSender, LadderContent, LadderContentError, channel_id, channel_of};
+pub use adaptive::{AdaptiveReceiver, AdaptiveSender, LadderContent, LadderContentError};
 pub use announcement::{Announcement, AnnouncementError};
+pub use channels::{
+    Carries, ChannelSetup, DatagramSocketSetup, MOVIE_CHANNEL, RTCP_CHANNEL, SOUND_PORTS, SendBuffer, SocketsSetup,
+};
 pub use content::{ContentLog, ContentMatcher};
 pub use flow::{
     AdaptiveSetup, BuildError, BulkSetup, CommonSetup, ConnectionSettings, DatagramSetup, ExternalSetup, FlowRecording,
@@ -30,9 +34,7 @@ pub use flow::{
 };
 pub use plan::SendingPlan;
 pub use receiver::{ReceiverLog, ReceiverSession, ReceivingHalf};
-pub use rtcp::{RTCP_CHANNEL, RtcpLog};
+pub use rtcp::RtcpLog;
 pub use rtcp_records::rtcp_records;
-pub use sender::{
-    MOVIE_CHANNEL, SenderLog, SenderProgress, SenderSession, SenderSocket, SenderWait, SendingHalf, as_sent,
-};
-pub use sound::{SOUND_CHANNEL, SOUND_RTCP_CHANNEL, Sound, SoundError};
+pub use sender::{SenderLog, SenderProgress, SenderSession, SendingHalf, as_sent};
+pub use sound::{Sound, SoundError};

@@ -10,12 +10,13 @@ use framewire_transport::socket::SocketError;
 use framewire_transport::{DatagramReceiver, PacketStreamReceiver, StreamReceiver};
 use framewire_units::Timestamp;
 
+use crate::channels::{MOVIE_CHANNEL, SOUND_CHANNEL};
 use crate::exchange::{Asking, Heard, Outgoing};
 use crate::flow::FlowRecording;
 use crate::half::{Arrival, Channel, ChannelId, ChannelKind, Channels, End, Half, Wait};
 use crate::rtcp::{RtcpEnd, RtcpLog};
-use crate::sender::{MOVIE_CHANNEL, SenderLog};
-use crate::sound::{SOUND_CHANNEL, SOUND_TRACK};
+use crate::sender::SenderLog;
+use crate::sound::SOUND_TRACK;
 
 /// Reasons of rejected input that are kept; more are only counted, so that a hostile peer cannot fill the memory.
 const KEPT_REJECTIONS: usize = 16;
@@ -110,17 +111,18 @@ impl Reception {
 
 /// The receiver's side of one flow.
 ///
-/// Contract: hand it what the socket gave, in order, with the time of arrival; then take what it kept with
-/// [`poll_frame`](Self::poll_frame) until there is none. On a byte stream ask [`wants_bytes`](Self::wants_bytes)
-/// first, and where it says no, wait for `next_timeout`.
+/// Contract: that of a [`Half`]; beside it, take what it kept with [`poll_frame`](Self::poll_frame) until there is none.
 pub struct ReceiverSession {
     half: ReceivingHalf,
+    channels: Vec<Channel>,
     /// Sound that has packets of RTP for itself, on a channel of its own.
     sound: Option<DatagramReceiver>,
     reception: Reception,
     reports: Vec<RtcpEnd>,
     /// Where it asks for the movie: what it says about it.
     asked: Option<Asked>,
+    /// Nothing more comes.
+    ended: bool,
 }
 
 /// What a receiver has asked for.
@@ -136,9 +138,20 @@ struct Asked {
 }
 
 impl ReceiverSession {
-    /// A session around `half` that records into `log`.
+    /// A session around `half` over one channel, which records into `log`.
     pub fn new(half: ReceivingHalf, log: ReceiverLog) -> Self {
-        Self { half, sound: None, reception: Reception::new(log), reports: Vec::new(), asked: None }
+        let kind = match &half {
+            ReceivingHalf::Datagram(_) => ChannelKind::Datagram,
+            ReceivingHalf::Stream(_) | ReceivingHalf::Packets(_) => ChannelKind::Stream(End::Sender),
+        };
+        let channels = vec![Channel { id: MOVIE_CHANNEL, kind }];
+        let reception = Reception::new(log);
+        Self { half, channels, sound: None, reception, reports: Vec::new(), asked: None, ended: false }
+    }
+
+    /// The same over these channels.
+    pub(crate) fn over(self, channels: Vec<Channel>) -> Self {
+        Self { channels, ..self }
     }
 
     /// The same with reports to and from the sender.
@@ -192,6 +205,9 @@ impl ReceiverSession {
 
     /// Nothing more will come.
     pub fn handle_end(&mut self, now: Timestamp) {
+        if std::mem::replace(&mut self.ended, true) {
+            return;
+        }
         if let Some(asked) = &mut self.asked {
             asked.asking.handle_close(now);
             asked.take_heard(|_| ());
@@ -230,7 +246,7 @@ impl ReceiverSession {
     }
 
     /// True when the half takes bytes now; always true for datagrams.
-    pub fn wants_bytes(&self, now: Timestamp) -> bool {
+    fn wants_bytes(&self, now: Timestamp) -> bool {
         match &self.half {
             ReceivingHalf::Datagram(_) | ReceivingHalf::Packets(_) => true,
             ReceivingHalf::Stream(half) => half.wants_bytes(now),
@@ -258,18 +274,6 @@ impl ReceiverSession {
             asked.asking.handle_timeout(now);
         }
         self.drain_events();
-    }
-
-    /// Gives `send` the reports that are due; false from it where one did not leave.
-    pub(crate) fn report(
-        &mut self,
-        now: Timestamp,
-        mut send: impl FnMut(ChannelId, &[u8]) -> Result<bool, SocketError>,
-    ) -> Result<(), SocketError> {
-        self.reports.iter_mut().try_for_each(|rtcp| {
-            let channel = rtcp.channel();
-            rtcp.drive(now, |datagram| send(channel, datagram))
-        })
     }
 
     /// True when the receiver paces the sender: what counts is when it reads, not when data reached its host.
@@ -360,16 +364,13 @@ fn numbered_as_sound(event: ReceiverEvent) -> ReceiverEvent {
 
 /// What is said where it asks for the movie.
 impl ReceiverSession {
-    /// Gives `write` what it has to say; true where something is left, for which there is no room.
-    pub(crate) fn say(
-        &mut self,
-        mut write: impl FnMut(&[u8]) -> Result<usize, SocketError>,
-    ) -> Result<bool, SocketError> {
+    /// Writes what it has to say; true where something is left, for which there is no room.
+    fn say(&mut self, channels: &mut dyn Channels) -> Result<bool, SocketError> {
         let Some(asked) = &mut self.asked else { return Ok(false) };
         while let Some(message) = asked.asking.poll_transmit() {
             asked.outgoing.push(message);
         }
-        Ok(!asked.outgoing.write_to(&mut write)?)
+        Ok(!asked.outgoing.write_to(|bytes| channels.write(MOVIE_CHANNEL, bytes))?)
     }
 
     /// Why it ended before it had the movie.
@@ -408,15 +409,7 @@ impl Asked {
 
 impl Half for ReceiverSession {
     fn channels(&self) -> Vec<Channel> {
-        let opened_by = if self.asked.is_some() { End::Receiver } else { End::Sender };
-        let kind = match self.half {
-            ReceivingHalf::Datagram(_) => ChannelKind::Datagram,
-            ReceivingHalf::Stream(_) | ReceivingHalf::Packets(_) => ChannelKind::Stream(opened_by),
-        };
-        let sound = self.sound.as_ref().map(|_| SOUND_CHANNEL);
-        let datagrams = sound.into_iter().chain(self.reports.iter().map(RtcpEnd::channel));
-        let datagrams = datagrams.map(|id| Channel { id, kind: ChannelKind::Datagram });
-        [Channel { id: MOVIE_CHANNEL, kind }].into_iter().chain(datagrams).collect()
+        self.channels.clone()
     }
 
     fn handle_arrival(&mut self, now: Timestamp, channel: ChannelId, arrival: Arrival<'_>) {
@@ -439,9 +432,9 @@ impl Half for ReceiverSession {
     fn drive(&mut self, now: Timestamp, channels: &mut dyn Channels) -> Result<Wait, SocketError> {
         self.handle_timeout(now);
         self.reports.iter_mut().try_for_each(|rtcp| rtcp.drive_on(now, channels))?;
-        let has_more = self.say(|bytes| channels.write(MOVIE_CHANNEL, bytes))?;
+        let has_more = self.say(channels)?;
         let room = has_more.then_some(MOVIE_CHANNEL);
-        Ok(Wait { room, timeout: self.next_timeout(), ..Wait::default() })
+        Ok(Wait { room, timeout: self.next_timeout(), finished: self.ended })
     }
 
     fn stop(&mut self, now: Timestamp) {

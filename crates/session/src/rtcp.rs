@@ -6,16 +6,9 @@ use framewire_wire::rtcp::{Event, Participant, RtcpBandwidth, Settings};
 use framewire_wire::rtp::RtpHeader;
 use framewire_wire::rtsp::FRAME_HEADER;
 
+use crate::channels::{SOUND_CHANNEL, rtcp_of};
 use crate::half::{ChannelId, Channels};
-use crate::sound::{SOUND_CHANNEL, SOUND_TRACK};
-
-/// The channel of RTCP beside that of the movie: over UDP the next port up (RFC 3550, section 11).
-pub const RTCP_CHANNEL: ChannelId = ChannelId(1);
-
-/// That of the reports about the packets of a channel: also of sound, which has ports of its own.
-const fn rtcp_of(media: ChannelId) -> ChannelId {
-    ChannelId(media.0 + 1)
-}
+use crate::sound::SOUND_TRACK;
 
 /// Bytes of RTCP that are kept of what arrives; more are not recorded, so that a hostile peer cannot fill the memory. Of an end
 /// that reports 100 bytes every five seconds that is nine days.

@@ -10,40 +10,21 @@ use framewire_recording::record::{DatagramSent, FIRST_OF_SOUND, FrameEvent, Fram
 use framewire_recording::spool::Spool;
 use framewire_scenario::Pacing;
 use framewire_transport::event::{SenderEvent, SenderPlace};
-use framewire_transport::socket::{DatagramSocket, SocketError, StreamSocket};
+use framewire_transport::socket::SocketError;
 use framewire_transport::{DatagramSender, WriteProgress};
 use framewire_units::{Duration, Timestamp};
 
+use crate::channels::{MOVIE_CHANNEL, SOUND_CHANNEL};
 use crate::exchange::Serving;
 use crate::flow::FlowRecording;
 use crate::half::{Arrival, Channel, ChannelId, ChannelKind, Channels, End, Half, OneChannel, Track, Wait};
 use crate::plan::SendingPlan;
 use crate::rtcp::{RtcpEnd, RtcpLog, Tapped};
-use crate::sound::SOUND_CHANNEL;
 
 use self::programme::Programme;
 pub use self::sending_half::SendingHalf;
 use self::shown::Shown;
 pub(crate) use self::shown::{PacketSent, Showing};
-
-/// The socket that the half writes to; of the same kind as the half.
-pub enum SenderSocket<'a> {
-    /// A datagram socket.
-    Datagram(&'a mut dyn DatagramSocket),
-    /// A stream socket.
-    Stream(&'a mut dyn StreamSocket),
-}
-
-/// What the world must wait for before it calls [`SenderSession::drive`] again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SenderWait {
-    /// Wake when the socket is writable.
-    pub writable: bool,
-    /// Wake at this time: the frame clock has a frame due, or the transport a packet.
-    pub timeout: Option<Timestamp>,
-    /// Nothing is left to do.
-    pub finished: bool,
-}
 
 /// What the sender recorded.
 #[derive(Clone, Debug, Default)]
@@ -85,13 +66,13 @@ pub struct SenderProgress {
 
 /// The sender's side of one flow.
 ///
-/// Contract: call [`drive`](Self::drive) at the start and whenever what it asked for has happened (writability or
-/// the timeout); it offers due frames, writes what the socket takes and logs every event. It never waits itself.
-/// A flow that is stopped ends the stream early.
+/// Contract: that of a [`Half`]. It offers due frames, writes what its channels take and logs every event. A flow that is
+/// stopped ends the stream early.
 pub struct SenderSession {
     programme: Programme,
     pacing: Pacing,
     half: SendingHalf,
+    channels: Vec<Channel>,
     next: u32,
     /// The next packet of sound.
     next_sound: u32,
@@ -115,13 +96,16 @@ pub struct SenderSession {
 }
 
 impl SenderSession {
-    /// A session that sends `plan` through `half`, and records into `log`.
+    /// A session that sends `plan` through `half` over one channel, and records into `log`.
     pub fn new(plan: SendingPlan, pacing: Pacing, half: SendingHalf, log: SenderLog) -> Self {
         let progress = SenderProgress::default();
+        let is_stream = matches!(half, SendingHalf::Stream(_));
+        let kind = if is_stream { ChannelKind::Stream(End::Sender) } else { ChannelKind::Datagram };
         Self {
             programme: Programme::new(plan),
             pacing,
             half,
+            channels: vec![Channel { id: MOVIE_CHANNEL, kind }],
             next: 0,
             next_sound: 0,
             end_signalled: false,
@@ -136,6 +120,11 @@ impl SenderSession {
             shown: None,
             is_file: false,
         }
+    }
+
+    /// The same over these channels.
+    pub(crate) fn over(self, channels: Vec<Channel>) -> Self {
+        Self { channels, ..self }
     }
 
     /// The same for a receiver that asks for the movie: nothing is due before it does.
@@ -153,34 +142,6 @@ impl SenderSession {
         Self { sound, ..self }
     }
 
-    /// Offers due frames and writes what the socket takes.
-    ///
-    /// # Errors
-    /// When the socket is broken; the session is then at its end.
-    ///
-    /// # Panics
-    /// When `socket` is not of the half's kind.
-    pub fn drive(&mut self, now: Timestamp, mut socket: SenderSocket<'_>) -> Result<SenderWait, SocketError> {
-        loop {
-            self.serve(now);
-            if let Some(reason) = self.failure.take() {
-                return Err(SocketError { operation: "session", reason });
-            }
-            self.offer_due(now);
-            let progress = self.half.poll_write(now, &mut socket)?;
-            self.drain_events();
-            let is_idle = progress == WriteProgress::Idle;
-            if is_idle && (self.can_offer(now) || self.can_offer_sound(now) || self.ends_now(now)) {
-                continue;
-            }
-            return Ok(SenderWait {
-                writable: progress == WriteProgress::Blocked,
-                timeout: self.next_timeout(progress),
-                finished: self.end_signalled && self.half.is_finished() && self.sound_is_finished(),
-            });
-        }
-    }
-
     /// Ends the stream now: what was not written is given up.
     pub(crate) fn stop(&mut self, now: Timestamp) {
         self.stopped = true;
@@ -190,11 +151,6 @@ impl SenderSession {
             sound.handle_abort(now);
         }
         self.drain_events();
-    }
-
-    /// True over a stream of bytes.
-    pub(crate) fn is_stream(&self) -> bool {
-        matches!(self.half, SendingHalf::Stream(_))
     }
 
     /// Counters for a progress display.
@@ -357,17 +313,9 @@ fn numbered_as_sound(event: SenderEvent) -> SenderEvent {
     }
 }
 
-/// The channel of the movie; the only one where there is neither RTCP nor sound with packets of its own.
-pub const MOVIE_CHANNEL: ChannelId = ChannelId(0);
-
 impl Half for SenderSession {
     fn channels(&self) -> Vec<Channel> {
-        let opened_by = if self.serving.is_some() { End::Receiver } else { End::Sender };
-        let kind = if self.is_stream() { ChannelKind::Stream(opened_by) } else { ChannelKind::Datagram };
-        let sound = self.sound.as_ref().map(|_| SOUND_CHANNEL);
-        let datagrams = sound.into_iter().chain(self.reports.iter().map(RtcpEnd::channel));
-        let datagrams = datagrams.map(|id| Channel { id, kind: ChannelKind::Datagram });
-        [Channel { id: MOVIE_CHANNEL, kind }].into_iter().chain(datagrams).collect()
+        self.channels.clone()
     }
 
     fn tracks(&self) -> Vec<Track> {
@@ -382,6 +330,15 @@ impl Half for SenderSession {
         let mut reports = self.reports.iter_mut();
         if let (Some(rtcp), Arrival::Datagram(datagram)) = (reports.find(|rtcp| rtcp.channel() == channel), arrival) {
             rtcp.handle_rtcp(now, datagram);
+        }
+    }
+
+    /// Nothing comes where it only sends.
+    fn wants(&self, _: Timestamp, channel: ChannelId) -> bool {
+        match channel {
+            MOVIE_CHANNEL => self.serving.is_some(),
+            SOUND_CHANNEL => false,
+            _ => true,
         }
     }
 
@@ -407,22 +364,37 @@ impl Half for SenderSession {
 }
 
 impl SenderSession {
-    /// What [`Half::drive`] does of the movie.
+    /// What [`Half::drive`] does of the movie and its sound.
     fn drive_movie(&mut self, now: Timestamp, channels: &mut dyn Channels) -> Result<Wait, SocketError> {
         if self.sound.is_some() {
             self.offer_due(now);
             self.send_sound(now, channels)?;
         }
-        let mut socket = OneChannel { channels, id: MOVIE_CHANNEL };
-        let socket = match self.is_stream() {
-            true => SenderSocket::Stream(&mut socket),
-            false => SenderSocket::Datagram(&mut socket),
-        };
-        let wait = self.drive(now, socket)?;
+        let progress = self.write_movie(now, &mut OneChannel { channels, id: MOVIE_CHANNEL })?;
+        let timeout = self.next_timeout(progress);
         let again = self.send_sound(now, channels)?;
-        let room = wait.writable.then_some(MOVIE_CHANNEL);
-        let finished = wait.finished || self.end_signalled && self.half.is_finished() && self.sound_is_finished();
-        Ok(Wait { room, timeout: wait.timeout.into_iter().chain(again).min(), finished })
+        Ok(Wait {
+            room: (progress == WriteProgress::Blocked).then_some(MOVIE_CHANNEL),
+            timeout: timeout.into_iter().chain(again).min(),
+            finished: self.end_signalled && self.half.is_finished() && self.sound_is_finished(),
+        })
+    }
+
+    /// Offers due frames and writes what its channel takes.
+    fn write_movie(&mut self, now: Timestamp, channel: &mut OneChannel<'_>) -> Result<WriteProgress, SocketError> {
+        loop {
+            self.serve(now);
+            if let Some(reason) = self.failure.take() {
+                return Err(SocketError { operation: "session", reason });
+            }
+            self.offer_due(now);
+            let progress = self.half.poll_write(now, channel)?;
+            self.drain_events();
+            let is_idle = progress == WriteProgress::Idle;
+            if !is_idle || !(self.can_offer(now) || self.can_offer_sound(now) || self.ends_now(now)) {
+                return Ok(progress);
+            }
+        }
     }
 
     /// Sends the sound that waits for a channel of its own; when to do so again, where that has no room.

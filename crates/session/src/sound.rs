@@ -7,16 +7,8 @@ use framewire_media::audio::{AudioFormat, AudioTrack};
 use framewire_recording::record::FrameFacts;
 use framewire_units::{Bitrate, Duration, Timestamp};
 
-use crate::half::ChannelId;
-
 /// The track of sound in the ledger.
 pub(crate) const SOUND_TRACK: u8 = 1;
-
-/// The channel of sound that has packets of RTP for itself.
-pub const SOUND_CHANNEL: ChannelId = ChannelId(2);
-
-/// That of its RTCP.
-pub const SOUND_RTCP_CHANNEL: ChannelId = ChannelId(3);
 
 /// What stands for the type of a frame of the movie in rows of sound.
 const KIND: char = 'A';

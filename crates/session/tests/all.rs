@@ -9,6 +9,8 @@ mod h264;
 mod halves;
 mod ladder_pictures;
 mod ladder_plan;
+#[path = "support/one_channel.rs"]
+mod one_channel;
 #[path = "support/packets.rs"]
 mod packets;
 mod pictures;

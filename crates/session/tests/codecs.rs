@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
+use crate::one_channel::OneChannel;
 use framewire_media::{FrameRate, Movie};
 use framewire_scenario::Scenario;
-use framewire_session::{FlowSetup, SenderSocket, SendingPlan};
+use framewire_session::half::Half;
+use framewire_session::{FlowSetup, SendingPlan};
 use framewire_transport::socket::{SocketError, StreamSocket};
 use framewire_units::{DataSize, Timestamp};
 use framewire_wire::mpeg_ts::Demultiplexer;
@@ -110,7 +112,7 @@ fn frames_of_a_transport_stream_are_presented_no_sooner_than_decoded() {
         let Some(movie) = movie(name) else { return };
         let FlowSetup::Stream(setup) = setup("ts+tcp", &movie) else { panic!("ts+tcp sends a stream") };
         let mut stream = Stream::default();
-        setup.sender().drive(Timestamp::MAX, SenderSocket::Stream(&mut stream)).expect("it takes everything");
+        setup.sender().drive(Timestamp::MAX, &mut OneChannel::Stream(&mut stream)).expect("it takes everything");
         let mut demultiplexer = Demultiplexer::new(None, DataSize::from_bytes(4 << 20));
         demultiplexer.handle_bytes(Timestamp::ZERO, &stream.0);
         demultiplexer.finish(Timestamp::ZERO);

@@ -2,6 +2,7 @@
 //! written: of a stream whose frames become longer and shorter by that, each is found where it stands.
 
 use crate::h264::{PLAIN, code, nal};
+use crate::one_channel::OneChannel;
 use crate::support;
 use framewire_media::access_unit::Framing;
 use framewire_media::picture_order::{Renumbering, allow_gaps};
@@ -9,9 +10,8 @@ use framewire_media::{FrameRate, Movie};
 use framewire_recording::ledger::{Fate, Ledger};
 use framewire_recording::record::{FlowLog, StreamRead};
 use framewire_scenario::{Pacing, Scenario};
-use framewire_session::{
-    ContentMatcher, FlowSetup, SenderLog, SenderSession, SenderSocket, SendingHalf, SendingPlan, as_sent,
-};
+use framewire_session::half::Half;
+use framewire_session::{ContentMatcher, FlowSetup, SenderLog, SenderSession, SendingHalf, SendingPlan, as_sent};
 use framewire_transport::queue::{FrameQueue, QueueKind};
 use framewire_transport::socket::{SocketError, StreamSocket};
 use framewire_transport::{Limits, StreamSender};
@@ -84,7 +84,7 @@ fn sent(plan: &SendingPlan) -> (SenderLog, Vec<StreamRead>, Vec<u8>) {
     for frame in 0..FRAMES + 20 {
         let now = Timestamp::from_millis(u64::from(frame) * 40);
         socket.room = if frame < 110 { 160 } else { 2_000 };
-        session.drive(now, SenderSocket::Stream(&mut socket)).expect("it is not broken");
+        session.drive(now, &mut OneChannel::Stream(&mut socket)).expect("it is not broken");
         reads.push(StreamRead { total: socket.written.len() as u64, at: now });
     }
     (session.into_log(), reads, socket.written)

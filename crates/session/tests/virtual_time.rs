@@ -3,11 +3,13 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use crate::one_channel::OneChannel;
 use bytes::Bytes;
 use framewire_media::Movie;
 use framewire_recording::record::FrameEventKind;
 use framewire_scenario::Scenario;
-use framewire_session::{FlowSetup, ReceiverSession, SenderSession, SenderSocket, SendingPlan};
+use framewire_session::half::Half;
+use framewire_session::{FlowSetup, MOVIE_CHANNEL, ReceiverSession, SenderSession, SendingPlan};
 use framewire_transport::socket::{DatagramSend, DatagramSocket, SocketError, StreamSocket};
 use framewire_units::{DataSize, Timestamp};
 
@@ -99,8 +101,8 @@ fn stream(setup: &FlowSetup, room: usize, bytes_per_ms: usize) -> Outcome {
     let mut received = Vec::new();
     for millis in 0..600_000 {
         let now = Timestamp::from_millis(millis);
-        sender.drive(now, SenderSocket::Stream(&mut pipe)).unwrap();
-        if receiver.wants_bytes(now) {
+        sender.drive(now, &mut OneChannel::Stream(&mut pipe)).unwrap();
+        if receiver.wants(now, MOVIE_CHANNEL) {
             let taken: Vec<u8> = pipe.buffered.drain(..pipe.buffered.len().min(bytes_per_ms)).collect();
             if !taken.is_empty() {
                 receiver.handle_input(now, &taken);
@@ -211,7 +213,7 @@ fn datagrams(setup: &FlowSetup, room: usize) -> (u32, usize, Timestamp) {
     let mut socket = SlowDevice { room, waiting: 0, carried: Vec::new() };
     for millis in 0..600_000 {
         let now = Timestamp::from_millis(millis);
-        let wait = sender.drive(now, SenderSocket::Datagram(&mut socket)).unwrap();
+        let wait = sender.drive(now, &mut OneChannel::Datagram(&mut socket)).unwrap();
         socket.waiting = socket.waiting.saturating_sub(1);
         if wait.finished {
             socket.carried.iter().for_each(|datagram| receiver.handle_input(now, datagram));

@@ -4,14 +4,13 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 
-use framewire_adaptive::datagram::Channel;
 use framewire_link::{Hop, HopRecord, Outcome, PacketId, Port, SniffedFrame};
 use framewire_recording::WriteError;
 use framewire_recording::record::{AirCounts, FIRST_OF_SOUND, TransmissionCounts};
-use framewire_session::{SOUND_CHANNEL, SOUND_RTCP_CHANNEL};
+use framewire_session::{Carries, ChannelSetup};
 use framewire_transport::{CLOCK_WRAP, DatagramNumber};
 use framewire_units::DataSize;
-use framewire_world::{FlowPackets, PacketDescription, Sequence, port, sound_port};
+use framewire_world::{FlowPackets, PacketDescription, Sequence, port};
 
 use crate::cargo::{Body, Cargo};
 use crate::wires::{Recorder, Wires};
@@ -25,10 +24,8 @@ struct Entry {
     flow: u16,
     from: Port,
     datagram: bool,
-    /// It is at the second port of its flow, or of the flow's sound: RTCP, or a control packet of an adaptive stream.
-    control: bool,
-    /// It is at the ports of the flow's sound.
-    sound: bool,
+    /// At both ends.
+    port: u16,
     size: u32,
     payload: u32,
     /// Sequence number of RTP, of an adaptive stream's video or of TCP, from 0, without wrap; all ones where there is none.
@@ -73,6 +70,8 @@ pub(crate) struct PacketRecorder {
 /// What is kept per flow.
 #[derive(Debug)]
 struct FlowRecord {
+    port: u16,
+    channels: Vec<ChannelSetup>,
     last_number: u64,
     last_of_sound: u64,
     transmissions: TransmissionCounts,
@@ -82,9 +81,11 @@ struct FlowRecord {
 }
 
 impl PacketRecorder {
-    /// A recorder for flows with numbers below `flows`.
-    pub(crate) fn new(recording: Recording, flows: usize) -> Self {
-        let flow = |number| FlowRecord {
+    /// A recorder for flows with these channels; of a bulk flow there is none.
+    pub(crate) fn new(recording: Recording, flows: Vec<Vec<ChannelSetup>>) -> Self {
+        let flow = |(number, channels)| FlowRecord {
+            port: port(number),
+            channels,
             last_number: 0,
             last_of_sound: 0,
             transmissions: TransmissionCounts::default(),
@@ -92,7 +93,7 @@ impl PacketRecorder {
             crossed_device: false,
             table: FlowPackets::new(port(number), recording.sniffed, recording.scratch.as_ref()),
         };
-        let flows = (0..flows).map(flow).collect();
+        let flows = flows.into_iter().enumerate().map(flow).collect();
         Self { recording, first: 0, held: VecDeque::new(), flows }
     }
 
@@ -151,14 +152,12 @@ impl PacketRecorder {
 
 impl Entry {
     fn describe(&self, id: PacketId) -> PacketDescription {
-        let port = port(usize::from(self.flow));
-        let port = if self.sound { sound_port(port) } else { port } + u16::from(self.control);
         PacketDescription {
             id,
             from: self.from,
             protocol: if self.datagram { "udp" } else { "tcp" },
-            source_port: port,
-            destination_port: port,
+            source_port: self.port,
+            destination_port: self.port,
             size: self.size,
             payload: self.payload,
             sequence: if self.sequence == NO_SEQUENCE { Sequence::None } else { Sequence::Unbounded(self.sequence) },
@@ -168,6 +167,12 @@ impl Entry {
 }
 
 impl FlowRecord {
+    /// What goes on a channel, and at which port that is: of a bulk flow, bytes at its own.
+    fn channel(&self, id: u8) -> (Option<Carries>, u16) {
+        let channel = self.channels.iter().find(|setup| setup.channel.id.0 == id);
+        (channel.map(|setup| setup.carries), self.port + channel.map_or(0, |setup| setup.port))
+    }
+
     /// The RTP sequence number of a datagram (RFC 3550, 5.1) without wrap, or the clock reference of one of a transport
     /// stream. Datagrams are sent in order of it.
     fn extend(&mut self, datagram: &[u8], is_sound: bool) -> u64 {
@@ -188,21 +193,19 @@ impl FlowRecord {
 impl Recorder<Cargo> for PacketRecorder {
     fn handle_packet(&mut self, id: u64, from: Port, size: DataSize, cargo: &Cargo) {
         debug_assert_eq!(id, self.packets());
-        let is_segment = matches!(cargo.body, Body::Segment(_));
-        let sound = !is_segment && [SOUND_CHANNEL.0, SOUND_RTCP_CHANNEL.0].contains(&cargo.connection);
-        let (datagram, control, sequence) = match &cargo.body {
-            Body::Datagram(bytes) => (true, false, self.flows[usize::from(cargo.flow)].extend(bytes, sound)),
-            Body::Session(channel, sequence, _) => {
-                (true, *channel == Channel::Control, sequence.map_or(NO_SEQUENCE, u64::from))
-            }
-            Body::Segment(segment) => (false, false, segment.sequence),
+        let flow = &mut self.flows[usize::from(cargo.flow)];
+        let (carries, port) = flow.channel(cargo.connection);
+        let (datagram, sequence) = match (&cargo.body, carries) {
+            (Body::Datagram(_, bytes), Some(Carries::Movie)) => (true, flow.extend(bytes, false)),
+            (Body::Datagram(_, bytes), Some(Carries::Sound)) => (true, flow.extend(bytes, true)),
+            (Body::Datagram(sequence, _), _) => (true, sequence.map_or(NO_SEQUENCE, u64::from)),
+            (Body::Segment(segment), _) => (false, segment.sequence),
         };
         self.held.push_back(Entry {
             flow: cargo.flow,
             from,
             datagram,
-            control,
-            sound,
+            port,
             size: size.as_bytes() as u32,
             payload: cargo.payload,
             sequence,

@@ -15,7 +15,6 @@ use framewire_units::{Duration, Seed, Timestamp};
 use framewire_world::{Content, flow_log, groups, network_model, received_file, received_sound};
 
 use crate::cancel::Cancel;
-use crate::cargo::Body;
 use crate::check::check_scenario;
 use crate::error::SimError;
 use crate::flow::Flow;
@@ -230,7 +229,7 @@ impl GroupRun {
             sniffed: scenario.network.wifi.as_ref().is_some_and(|wifi| wifi.sniffer.is_some()),
             scratch: options.scratch.clone(),
         };
-        let recorder = PacketRecorder::new(recording, scenario.flows.len());
+        let recorder = PacketRecorder::new(recording, setups.iter().map(FlowSetup::channels).collect());
         Ok(Self {
             wires: Wires::new(network, local, recorder),
             numbers: group.to_vec(),
@@ -325,9 +324,9 @@ impl GroupRun {
                 WireEvent::Delivered(id, to) => {
                     let cargo = self.wires.cargo(id);
                     let (flow, connection) = (usize::from(cargo.flow), cargo.connection);
-                    // Sound beside a movie is no connection of its own.
-                    let counted = if matches!(cargo.body, Body::Datagram(_)) { 0 } else { connection };
-                    if let Some(rates) = self.rates.as_mut().filter(|_| to == Port::Receiver) {
+                    if let Some(rates) = self.rates.as_mut().filter(|_| to == Port::Receiver)
+                        && let Some(counted) = self.flows[self.places[flow]].counted_as(connection)
+                    {
                         rates.handle_packet(self.places[flow], counted, cargo.packet_size());
                     }
                     if let Some(watched) = self.watched.as_mut().filter(|_| to == Port::Receiver) {

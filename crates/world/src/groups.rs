@@ -1,13 +1,11 @@
 //! Which flows share a network, and by which ports they are distinguished there.
 
 use framewire_scenario::{Layout, Scenario};
+use framewire_session::SOUND_PORTS;
 use framewire_units::{Duration, Seed};
 
 /// Port of the first flow: the customary one for RTP (RFC 3551, section 8). RTP ports are even.
 const FIRST_PORT: u16 = 5_004;
-
-/// By how much the port of a flow's sound is higher, where that has packets of RTP for itself: beyond the ports of 64 flows.
-const SOUND_PORTS: u16 = 1_000;
 
 /// Which flows share a network: numbers of flows, network by network.
 pub fn groups(scenario: &Scenario) -> Vec<Vec<usize>> {
@@ -32,7 +30,7 @@ pub fn port(flow: usize) -> u16 {
 }
 
 /// The port of the sound of the flow with this port, at both ends, where it has packets of RTP for itself; RTCP has the next one.
-pub fn sound_port(port: u16) -> u16 {
+pub(crate) fn sound_port(port: u16) -> u16 {
     port + SOUND_PORTS
 }
 

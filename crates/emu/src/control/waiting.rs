@@ -72,8 +72,3 @@ pub fn sharpen_timers() {
     // SAFETY: the call takes plain numbers and changes nothing but this thread's timer slack.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64, 0, 0, 0) };
 }
-
-/// The earlier of two times, where either may be absent.
-pub fn earlier(one: Option<Timestamp>, other: Option<Timestamp>) -> Option<Timestamp> {
-    one.into_iter().chain(other).min()
-}

@@ -1,10 +1,9 @@
 //! One run: the scenario's flows over the emulated world, from the plan to the run directory.
 
-mod adaptive;
 mod bulk;
 mod captures;
 mod description;
-mod movie;
+mod ends;
 mod plan;
 mod results;
 mod sockets;

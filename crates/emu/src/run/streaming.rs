@@ -5,17 +5,14 @@ use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
 use framewire_emu::{Clock, Lane, World};
-use framewire_session::half::End;
-use framewire_session::lifecycle::{BulkSending, FlowOutcome, MovieSending, SETTLING_TICK, Settling};
-use framewire_session::{AdaptiveSetup, BulkSetup, DatagramSetup, ExternalSetup, FlowSetup, StreamSetup};
+use framewire_session::lifecycle::{BulkSending, FlowOutcome, SETTLING_TICK, Settling};
+use framewire_session::{BulkSetup, ExternalSetup, FlowSetup};
 use framewire_units::Timestamp;
-use framewire_world::{Event, port, received_file, received_sound, session_seed};
+use framewire_world::{Event, port, received_file, session_seed};
 
-use super::adaptive::{self, AdaptiveFlow, Ends};
 use super::bulk::{self, BulkPlan, BulkReceiving};
-use super::movie::{Files, Listening, MovieFlow, SenderSocket};
+use super::ends::{Ends, OneFlow};
 use super::plan::Plan;
-use super::sockets::cannot_listen;
 use super::supervision::Watch;
 use super::tables::LaneTables;
 use crate::control::{Failure, FlowLateness, FlowProgress, StopFlag, emit};
@@ -53,13 +50,10 @@ pub struct Streamed {
     pub due: Option<Instant>,
 }
 
-/// What stands before the streams begin: the lab's own receivers listen, and sockets that could be refused are open.
+/// What stands before the streams begin: sockets that listen, or that could be refused, are open.
 enum Opened<'a> {
-    Datagram(&'a DatagramSetup, Box<Listening>),
-    Stream(&'a StreamSetup, Box<Listening>),
-    /// Where the receiver opens the connection, the sender listens.
-    Asked(&'a StreamSetup, Box<Listening>, Box<SenderSocket>),
-    Adaptive(&'a AdaptiveSetup, Box<Ends>),
+    /// Two halves over channels.
+    Ends(Box<Ends>),
     Bulk(&'a BulkSetup, BulkPlan, BulkReceiving),
     /// Applications of the user's own open what they need.
     External(&'a ExternalSetup),
@@ -114,62 +108,30 @@ impl<'a> Streaming<'a> {
 
     fn open(&self, flow: usize, received: &Path) -> Result<Opened<'a>, Failure> {
         let (setup, lane) = (&self.setups[flow], self.lane_of(flow));
-        let movie = received.join(received_file(setup));
-        let sound = received_sound(setup).map(|name| received.join(name));
-        let files = || Files { movie: movie.clone(), sound: sound.clone() };
-        Ok(match setup {
-            FlowSetup::External(setup) => Opened::External(setup),
-            FlowSetup::Datagram(setup) => {
-                let listening = lane.in_receiver(|| Listening::of_datagrams(setup, port(flow), &files()))??;
-                Opened::Datagram(setup, Box::new(listening))
-            }
-            FlowSetup::Stream(setup) => {
-                let listening = lane.in_receiver(|| Listening::of_stream(setup, port(flow), &files()))??;
-                match setup.opened_by() {
-                    End::Sender => Opened::Stream(setup, Box::new(listening)),
-                    End::Receiver => {
-                        let socket = lane.in_sender(|| SenderSocket::listening(setup, port(flow)))?;
-                        let socket = socket.map_err(|error| cannot_listen(setup.common.name(), "sender", error))?;
-                        Opened::Asked(setup, Box::new(listening), Box::new(socket))
-                    }
-                }
-            }
-            FlowSetup::Adaptive(setup) => {
-                Opened::Adaptive(setup, Box::new(Ends::open(setup, port(flow), lane, self.clock, &movie)?))
-            }
+        match setup {
+            FlowSetup::External(setup) => return Ok(Opened::External(setup)),
             FlowSetup::Bulk(setup) => {
                 let plan = BulkPlan::new(setup, port(flow));
                 let receiving = lane.in_receiver(|| BulkReceiving::open(&plan))??;
-                Opened::Bulk(setup, plan, receiving)
+                return Ok(Opened::Bulk(setup, plan, receiving));
             }
-        })
+            FlowSetup::Datagram(_) | FlowSetup::Stream(_) | FlowSetup::Adaptive(_) => {}
+        }
+        let place = (port(flow), session_seed(&self.plan.scenario, flow));
+        let ends = Ends::open(setup, place, (lane, self.clock), received)?;
+        Ok(Opened::Ends(Box::new(ends.expect("invariant: every other flow has two halves"))))
     }
 
     /// Both sides of one flow, to the end.
     fn stream(&self, flow: usize, opened: Opened<'_>, watch: &Watch<'_>) -> Result<FlowOutcome, Failure> {
         let (lane, clock) = (self.lane_of(flow), self.clock);
         let (progress, stop) = (watch.progress(flow), watch.stop());
-        let of_movie = MovieFlow { lane, clock, progress: &progress, stop };
-        let settle = || self.wait_until_settled(lane, stop);
         match opened {
-            Opened::Datagram(setup, listening) => {
-                let sending = MovieSending::new(setup.sender(), setup.common.samples());
-                of_movie.stream((sending, || SenderSocket::of_datagrams(setup, port(flow))), *listening, settle)
-            }
-            Opened::Stream(setup, listening) => {
-                let sending = MovieSending::new(setup.sender(), setup.common.samples());
-                of_movie.stream((sending, || SenderSocket::of_stream(setup, port(flow))), *listening, settle)
-            }
-            Opened::Asked(setup, listening, socket) => {
-                let sending = MovieSending::new(setup.sender(), setup.common.samples());
-                of_movie.stream((sending, || Ok(*socket)), *listening, settle)
+            Opened::Ends(ends) => {
+                let of_ends = OneFlow { lane, clock, progress: &progress, stop };
+                ends.stream(&of_ends, || self.wait_until_settled(lane, stop))
             }
             Opened::External(setup) => self.stream_external(flow, setup, &progress, stop),
-            Opened::Adaptive(setup, ends) => {
-                let seed = session_seed(&self.plan.scenario, flow);
-                let flow = AdaptiveFlow { setup, seed, port: port(flow), clock, progress: &progress, stop };
-                adaptive::stream(&flow, *ends)
-            }
             Opened::Bulk(setup, plan, receiving) => {
                 let sending = BulkSending::new(setup.start, setup.stop, setup.common.samples());
                 bulk::stream((&plan, sending), receiving, lane, clock, &progress, [watch.over(), stop])

@@ -148,7 +148,7 @@ fn paths(scheme: Scheme, catalogue: &Catalogue) -> Vec<String> {
 /// Connections inherit what the listener has.
 fn tcp_options(titles: &[framewire_session::served::Title]) -> TcpOptions {
     let setup = titles.iter().find_map(|title| title.mp4.as_ref().or(title.ts.as_ref()).or(title.rtsp.as_ref()));
-    let options = setup.map(|setup| crate::socket::tcp_options(setup.connection.clone())).unwrap_or_default();
+    let options = setup.map(|setup| framewire_kernel::tcp_options(setup.connection.clone())).unwrap_or_default();
     // Of many clients, what is under way to each is bounded by TCP alone; the network says what segments it takes.
     TcpOptions { no_delay: true, maximum_segment: None, ..options }
 }

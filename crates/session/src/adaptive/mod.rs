@@ -20,15 +20,20 @@ pub(crate) const IP_AND_UDP_HEADERS: usize = 28;
 
 /// The channels of an adaptive session: both carry datagrams (section 5.1 of the VTP paper).
 fn channels() -> Vec<Channel> {
-    SessionChannel::BOTH.map(|channel| Channel { id: channel_id(channel), kind: ChannelKind::Datagram }).to_vec()
+    channel_ids().map(|id| Channel { id, kind: ChannelKind::Datagram }).to_vec()
+}
+
+/// That for packets of video and audio, and that for control.
+pub(crate) fn channel_ids() -> [ChannelId; 2] {
+    [SessionChannel::Data, SessionChannel::Control].map(channel_id)
 }
 
 /// The number of a channel.
-pub fn channel_id(channel: SessionChannel) -> ChannelId {
+pub(crate) fn channel_id(channel: SessionChannel) -> ChannelId {
     ChannelId(channel.index() as u8)
 }
 
 /// The channel of a number; `None` where there is none.
-pub fn channel_of(id: ChannelId) -> Option<SessionChannel> {
+fn channel_of(id: ChannelId) -> Option<SessionChannel> {
     SessionChannel::BOTH.into_iter().find(|&channel| channel_id(channel) == id)
 }

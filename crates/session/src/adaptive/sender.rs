@@ -73,6 +73,11 @@ impl AdaptiveSender {
         self.waiting.is_some()
     }
 
+    /// The channel in whose room something waits.
+    pub(crate) fn waits_for_room(&self) -> Option<ChannelId> {
+        self.waiting.as_ref().map(|transmit| channel_id(transmit.channel))
+    }
+
     /// True when the session is over and everything was said.
     pub(crate) fn is_finished(&self) -> bool {
         self.server.is_finished()

@@ -10,7 +10,8 @@ use framewire_units::{DataSize, Duration, Probability, Seed, Timestamp};
 use framewire_wire::vtp::{Secret, Title, VIDEO_HEADER_LENGTH};
 
 use super::{BuildError, CommonSetup};
-use crate::adaptive::{AdaptiveReceiver, AdaptiveSender, IP_AND_UDP_HEADERS, LadderContent};
+use crate::adaptive::{AdaptiveReceiver, AdaptiveSender, IP_AND_UDP_HEADERS, LadderContent, channel_ids};
+use crate::channels::ChannelSetup;
 use crate::receiver::ReceiverLog;
 use crate::sender::SenderLog;
 
@@ -69,6 +70,11 @@ impl AdaptiveSetup {
             ladder,
             common,
         })
+    }
+
+    /// Its channels.
+    pub(crate) fn channels(&self) -> Vec<ChannelSetup> {
+        ChannelSetup::of_levels(channel_ids(), self.common.send_buffer())
     }
 
     /// The server. `session` draws what both halves of the session need at random: the same for both.

@@ -10,11 +10,12 @@ use super::movie::MovieSetup;
 use super::packets::MoviePackets;
 use super::sound::SoundStream;
 use super::{BuildError, CommonSetup};
+use crate::channels::{ChannelSetup, MOVIE_CHANNEL, SOUND_CHANNEL};
+use crate::half::Channel;
 use crate::plan::SendingPlan;
 use crate::receiver::{ReceiverLog, ReceiverSession, ReceivingHalf};
 use crate::rtcp::{RtcpSetup, UDP_HEADERS};
-use crate::sender::{MOVIE_CHANNEL, SenderSession, SendingHalf};
-use crate::sound::SOUND_CHANNEL;
+use crate::sender::{SenderSession, SendingHalf};
 
 /// A flow of the movie over datagrams.
 #[derive(Clone, Debug)]
@@ -67,19 +68,18 @@ impl DatagramSetup {
         &self.movie.plan
     }
 
-    /// True when the socket is to report drops in the device queue (IP_RECVERR).
-    pub fn wants_error_reports(&self) -> bool {
-        self.error_reports
+    /// Its channels: of the movie, and of its sound where that has packets for itself, each with that of the reports about it.
+    pub(crate) fn channels(&self) -> Vec<ChannelSetup> {
+        let sound = self.packets.sound().map(|_| SOUND_CHANNEL);
+        let of_packets = |id| ChannelSetup::of_packets(id, self.common.send_buffer(), self.error_reports);
+        let media: Vec<ChannelSetup> = [MOVIE_CHANNEL].into_iter().chain(sound).map(of_packets).collect();
+        let has_reports = |of: &&ChannelSetup| self.rtcp.iter().any(|rtcp| rtcp.media == of.channel.id);
+        let reports: Vec<ChannelSetup> = media.iter().filter(has_reports).map(ChannelSetup::of_reports).collect();
+        media.into_iter().chain(reports).collect()
     }
 
-    /// True where both ends have a socket for RTCP beside that of the movie, at the next port up, and so beside that of sound.
-    pub fn has_rtcp(&self) -> bool {
-        !self.rtcp.is_empty()
-    }
-
-    /// True where both ends have sockets for sound beside those of the movie.
-    pub fn has_sound_apart(&self) -> bool {
-        self.packets.sound().is_some()
+    fn channels_of_halves(&self) -> Vec<Channel> {
+        self.channels().into_iter().map(|setup| setup.channel).collect()
     }
 
     /// The same flow, whose RTCP draws from this seed.
@@ -93,7 +93,8 @@ impl DatagramSetup {
         let half = SendingHalf::Datagram(half.with_spread(self.spread));
         // Sound is never given up for want of room.
         let of_sound = |sound: &SoundStream| DatagramSender::new(FrameQueue::direct(), sound.packets(), Overflow::Wait);
-        let session = self.movie.sender(half, &self.common).with_sound(self.packets.sound().map(of_sound));
+        let session = self.movie.sender(half, &self.common).over(self.channels_of_halves());
+        let session = session.with_sound(self.packets.sound().map(of_sound));
         session.with_reports(self.rtcp.iter().map(|rtcp| rtcp.sender(Timestamp::ZERO)).collect())
     }
 
@@ -102,6 +103,7 @@ impl DatagramSetup {
         let half = ReceivingHalf::Datagram(DatagramReceiver::new(self.packets.expected().depacketizer()));
         let sound = self.packets.sound().map(|sound| DatagramReceiver::new(sound.depacketizer()));
         let session = ReceiverSession::new(half, ReceiverLog::new(&self.common.recording)).with_sound(sound);
+        let session = session.over(self.channels_of_halves());
         session.with_reports(self.rtcp.iter().map(|rtcp| rtcp.receiver(Timestamp::ZERO)).collect())
     }
 }

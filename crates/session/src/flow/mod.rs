@@ -28,6 +28,7 @@ pub use self::external::ExternalSetup;
 pub use self::recording::FlowRecording;
 pub use self::stream::StreamSetup;
 use crate::adaptive::LadderContent;
+use crate::channels::ChannelSetup;
 use crate::plan::SendingPlan;
 use crate::sender::{SenderLog, as_sent};
 use crate::sound::Sound;
@@ -102,7 +103,7 @@ impl CommonSetup {
     }
 
     /// `SO_SNDBUF` of the sender's socket as getsockopt reports it; `None`: the kernel's own.
-    pub fn send_buffer(&self) -> Option<DataSize> {
+    fn send_buffer(&self) -> Option<DataSize> {
         self.settings.send_buffer()
     }
 
@@ -286,12 +287,14 @@ impl FlowSetup {
         }
     }
 
-    /// True where its sound has packets of RTP for itself.
-    pub fn has_sound_apart(&self) -> bool {
+    /// The channels between its two halves, with what each needs of its sockets: the same as the halves say. None of what has no
+    /// halves: connections that always have data, and applications.
+    pub fn channels(&self) -> Vec<ChannelSetup> {
         match self {
-            Self::Datagram(setup) => setup.has_sound_apart(),
-            Self::Stream(setup) => setup.has_sound_apart(),
-            Self::Adaptive(_) | Self::Bulk(_) | Self::External(_) => false,
+            Self::Datagram(setup) => setup.channels(),
+            Self::Stream(setup) => setup.channels(),
+            Self::Adaptive(setup) => setup.channels(),
+            Self::Bulk(_) | Self::External(_) => Vec::new(),
         }
     }
 

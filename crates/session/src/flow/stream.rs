@@ -11,14 +11,15 @@ use super::movie::MovieSetup;
 use super::packets::MoviePackets;
 use super::sound::SoundStream;
 use super::{BuildError, CommonSetup, ConnectionSettings};
+use crate::channels::{ChannelSetup, MOVIE_CHANNEL, SOUND_CHANNEL};
 use crate::exchange::rtsp::RtspSetup;
 use crate::exchange::{Asking, Fetched, HttpAsking, HttpServing, Serving};
-use crate::half::End;
+use crate::half::{Channel, End};
 use crate::plan::SendingPlan;
 use crate::receiver::{ReceiverLog, ReceiverSession, ReceivingHalf};
 use crate::rtcp::{INTERLEAVED_HEADERS, RtcpEnd, RtcpSetup};
-use crate::sender::{MOVIE_CHANNEL, SenderLog, SenderSession, SendingHalf, Showing};
-use crate::sound::{SOUND_CHANNEL, Sound};
+use crate::sender::{SenderLog, SenderSession, SendingHalf, Showing};
+use crate::sound::Sound;
 
 /// A flow of the movie over a byte stream.
 #[derive(Clone, Debug)]
@@ -56,9 +57,14 @@ impl StreamSetup {
         }
     }
 
-    /// The end that opens the connection.
-    pub fn opened_by(&self) -> End {
-        if self.movie.parts().session.asks() { End::Receiver } else { End::Sender }
+    /// Its only channel, which the receiver opens where it asks for the movie.
+    pub(crate) fn channels(&self) -> Vec<ChannelSetup> {
+        let opened_by = if self.movie.parts().session.asks() { End::Receiver } else { End::Sender };
+        vec![ChannelSetup::of_stream(opened_by, &self.connection)]
+    }
+
+    fn channels_of_halves(&self) -> Vec<Channel> {
+        self.channels().into_iter().map(|setup| setup.channel).collect()
     }
 
     /// What the receiver asks for, where it does by HTTP.
@@ -75,11 +81,6 @@ impl StreamSetup {
         &self.movie.plan
     }
 
-    /// True where sound has packets of RTP for itself.
-    pub fn has_sound_apart(&self) -> bool {
-        self.packets.as_ref().is_some_and(|packets| packets.sound().is_some())
-    }
-
     /// The sender's side.
     pub fn sender(&self) -> SenderSession {
         let half = StreamSender::new(self.movie.queue(), self.connection.unsent_limit);
@@ -90,7 +91,8 @@ impl StreamSetup {
         let serving =
             self.fetched().map(|fetched| Box::new(HttpServing::new(&fetched, Timestamp::ZERO)) as Box<dyn Serving>);
         let serving = serving.or_else(|| self.rtsp.as_ref().map(RtspSetup::serving));
-        self.movie.sender(SendingHalf::Stream(half), &self.common).with_serving(serving)
+        let session = self.movie.sender(SendingHalf::Stream(half), &self.common).over(self.channels_of_halves());
+        session.with_serving(serving)
     }
 
     /// True where it is sent as a file.
@@ -199,7 +201,8 @@ impl StreamSetup {
         };
         let asking = self.fetched().map(|fetched| Box::new(HttpAsking::new(&fetched)) as Box<dyn Asking>);
         let asking = asking.or_else(|| self.rtsp.as_ref().map(RtspSetup::asking));
-        ReceiverSession::new(half, ReceiverLog::new(&self.common.recording)).with_asking(asking)
+        let session = ReceiverSession::new(half, ReceiverLog::new(&self.common.recording));
+        session.over(self.channels_of_halves()).with_asking(asking)
     }
 }
 

@@ -4,31 +4,54 @@ use framewire_adaptive::server::ServerState;
 use framewire_recording::Samples;
 use framewire_recording::record::{FlowSample, FlowStatus};
 use framewire_transport::socket::SocketError;
-use framewire_units::{DataSize, Timestamp};
+use framewire_units::{DataSize, Duration, Timestamp};
 
+use super::end::{EndProgress, FlowEnd};
 use super::outcome::FlowOutcome;
 use super::received_movie::ReceivedMovie;
 use super::sampling::Sampling;
+use super::sockets::{Came, HostSockets};
 use crate::adaptive::{AdaptiveReceiver, AdaptiveSender};
 use crate::half::{Arrival, ChannelId, Channels, Half, Wait};
 use crate::sender::SenderProgress;
 
+/// The time that a stopped server may still take: teardowns for two seconds, if its device lets them leave.
+const TEARDOWN_TIME: Duration = Duration::from_millis(2_500);
+
+/// What a client that has not received the end waits for, when the server is gone: packets that are still under way.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// Datagrams that are taken before something else is done.
+const BATCH: usize = 64;
+
 /// The server's end of an adaptive flow.
 ///
-/// Contract: as that of [`AdaptiveSender`], a [`Half`]; beside it, [`sample`](Self::sample) whenever [`next_timeout`](Self::next_timeout)
-/// has come, [`stop`](Self::stop) to end it early, and [`handle_client_gone`](Self::handle_client_gone) when the other end
+/// Contract: that of a [`FlowEnd`]. In virtual time, where nothing is ever held back for good, that of [`AdaptiveSender`], a
+/// [`Half`]; beside it, [`sample`](Self::sample) whenever [`next_timeout`](Self::next_timeout) has come,
+/// [`stop_serving`](Self::stop_serving) to end it early, and [`handle_client_gone`](Self::handle_client_gone) when the other end
 /// has ended.
 pub struct AdaptiveServing {
     sender: AdaptiveSender,
     sampling: Sampling,
     stopped: bool,
     failure: Option<String>,
+    /// Once the end is near: when it ends in any case.
+    deadline: Option<Timestamp>,
+    /// That has come.
+    gave_up: bool,
 }
 
 impl AdaptiveServing {
     /// A server whose client comes at `start`; `samples` is where they go.
     pub fn new(sender: AdaptiveSender, start: Timestamp, samples: Samples) -> Self {
-        Self { sender, sampling: Sampling::starting_at(start, samples), stopped: false, failure: None }
+        Self {
+            sender,
+            sampling: Sampling::starting_at(start, samples),
+            stopped: false,
+            failure: None,
+            deadline: None,
+            gave_up: false,
+        }
     }
 
     /// Something came from the client.
@@ -76,14 +99,9 @@ impl AdaptiveServing {
     }
 
     /// Ends the stream early, and says so to the client.
-    pub fn stop(&mut self, now: Timestamp) {
+    pub fn stop_serving(&mut self, now: Timestamp) {
         self.stopped = true;
         self.sender.stop(now);
-    }
-
-    /// The world cannot go on with it.
-    pub fn fail(&mut self, error: impl ToString) {
-        self.failure.get_or_insert_with(|| error.to_string());
     }
 
     /// True when the session is over and everything was said.
@@ -107,7 +125,7 @@ impl AdaptiveServing {
     }
 
     /// Counters for a progress display.
-    pub fn progress(&self) -> SenderProgress {
+    pub fn counts(&self) -> SenderProgress {
         self.sender.progress()
     }
 
@@ -124,20 +142,99 @@ impl AdaptiveServing {
     }
 }
 
+impl FlowEnd for AdaptiveServing {
+    fn start(&self) -> Timestamp {
+        Timestamp::ZERO
+    }
+
+    fn poll(&mut self, now: Timestamp, sockets: &mut dyn HostSockets) -> bool {
+        if self.deadline.is_some_and(|deadline| now >= deadline) {
+            self.gave_up = true;
+            return false;
+        }
+        self.sample(now, || sockets.queued().ok());
+        match take_some(now, sockets, |at, channel, arrival| self.handle_arrival(at, channel, arrival)) {
+            Ok(any) => match self.drive(now, sockets) {
+                Ok(_) => any,
+                Err(error) => self.broke(error),
+            },
+            Err(error) => self.broke(error),
+        }
+    }
+
+    fn wants(&self, _: Timestamp, _: ChannelId) -> bool {
+        true
+    }
+
+    fn wait(&self) -> Wait {
+        let timeout = self.next_timeout(true).into_iter().chain(self.deadline).min();
+        let is_over = self.is_finished() && !self.is_waiting() || self.gave_up;
+        Wait { room: self.sender.waits_for_room(), timeout, finished: is_over || self.failure.is_some() }
+    }
+
+    fn stop(&mut self, now: Timestamp) {
+        if self.deadline.is_none() {
+            self.stop_serving(now);
+            self.deadline = Some(now + TEARDOWN_TIME);
+        }
+    }
+
+    fn fail(&mut self, _: Timestamp, reason: String) {
+        self.failure.get_or_insert(reason);
+    }
+
+    fn handle_other_ended(&mut self, now: Timestamp) {
+        if self.deadline.is_none() {
+            self.handle_client_gone(now);
+            self.deadline = Some(now + TEARDOWN_TIME);
+        }
+    }
+
+    fn progress(&self) -> EndProgress {
+        let SenderProgress { offered, discarded } = self.counts();
+        EndProgress { frames: (offered, discarded), is_draining: self.offered_all() }
+    }
+}
+
+impl AdaptiveServing {
+    fn broke(&mut self, error: SocketError) -> bool {
+        self.failure.get_or_insert_with(|| error.to_string());
+        false
+    }
+}
+
+/// Hands over some of what came; whether there was as much, so that there may be more.
+fn take_some(
+    now: Timestamp,
+    sockets: &mut dyn HostSockets,
+    mut handle: impl FnMut(Timestamp, ChannelId, Arrival<'_>),
+) -> Result<bool, SocketError> {
+    for _ in 0..BATCH {
+        let Some(Came { channel, at, arrival }) = sockets.take(now, &|_| true)? else { return Ok(false) };
+        handle(at, channel, arrival);
+    }
+    Ok(true)
+}
+
 /// The client's end of an adaptive flow.
 ///
-/// Contract: as that of [`AdaptiveReceiver`], a [`Half`] which sends first, at the start of the flow; frames are kept
-/// by themselves.
+/// Contract: that of a [`FlowEnd`]. In virtual time that of [`AdaptiveReceiver`], a [`Half`] which sends first, at the start of
+/// the flow; frames are kept by themselves.
 pub struct AdaptiveViewing {
     receiver: AdaptiveReceiver,
+    start: Timestamp,
     movie: ReceivedMovie,
     failure: Option<String>,
+    /// What it waits for.
+    wait: Wait,
+    /// Once the server is gone: when this end has waited long enough.
+    deadline: Option<Timestamp>,
 }
 
 impl AdaptiveViewing {
-    /// A client to which nothing has come yet.
-    pub fn new(receiver: AdaptiveReceiver, movie: ReceivedMovie) -> Self {
-        Self { receiver, movie, failure: None }
+    /// A client that begins at `start`.
+    pub fn new(receiver: AdaptiveReceiver, start: Timestamp, movie: ReceivedMovie) -> Self {
+        Self { receiver, start, movie, failure: None, wait: Wait::default(), deadline: None }
     }
 
     /// Something came from the server.
@@ -165,24 +262,9 @@ impl AdaptiveViewing {
         self.receiver.received()
     }
 
-    /// Ends the session from this side.
-    pub fn stop(&mut self, now: Timestamp) {
-        self.receiver.stop(now);
-    }
-
-    /// The world cannot go on with it.
-    pub fn fail(&mut self, error: impl ToString) {
-        self.failure.get_or_insert_with(|| error.to_string());
-    }
-
     /// True when the session is over and everything was said.
     pub fn is_finished(&self) -> bool {
         self.receiver.is_finished()
-    }
-
-    /// True where the movie could not be written, or the world could not go on.
-    pub fn has_failed(&self) -> bool {
-        self.failure.is_some() || self.movie.has_failed()
     }
 
     /// Frames that arrived whole so far, and those that the client gave up.
@@ -210,5 +292,58 @@ impl AdaptiveViewing {
 
     fn keep_frames(&mut self) {
         self.movie.keep(std::iter::from_fn(|| self.receiver.poll_frame()));
+    }
+}
+
+impl FlowEnd for AdaptiveViewing {
+    fn start(&self) -> Timestamp {
+        self.start
+    }
+
+    fn poll(&mut self, now: Timestamp, sockets: &mut dyn HostSockets) -> bool {
+        if self.deadline.is_some_and(|deadline| now >= deadline) {
+            // It says so a few times, and then the session is over for it.
+            self.receiver.stop(now);
+            self.deadline = Some(Timestamp::MAX);
+        }
+        let taken = take_some(now, sockets, |at, channel, arrival| self.handle_arrival(at, channel, arrival));
+        let driven = taken.and_then(|any| Ok((any, self.drive(now, sockets)?)));
+        match driven {
+            Ok((any, wait)) => {
+                self.wait = wait;
+                any
+            }
+            Err(error) => {
+                self.failure.get_or_insert_with(|| error.to_string());
+                false
+            }
+        }
+    }
+
+    fn wants(&self, _: Timestamp, _: ChannelId) -> bool {
+        true
+    }
+
+    fn wait(&self) -> Wait {
+        let timeout = self.next_timeout().into_iter().chain(self.deadline).min();
+        let is_over = self.wait.finished || self.failure.is_some() || self.movie.has_failed();
+        Wait { room: self.wait.room, timeout, finished: is_over }
+    }
+
+    /// Nothing was asked for yet, or it is the server that ends it.
+    fn stop(&mut self, now: Timestamp) {
+        self.receiver.stop(now);
+    }
+
+    fn fail(&mut self, _: Timestamp, reason: String) {
+        self.failure.get_or_insert(reason);
+    }
+
+    fn handle_other_ended(&mut self, now: Timestamp) {
+        self.deadline.get_or_insert(now + LINGER);
+    }
+
+    fn progress(&self) -> EndProgress {
+        EndProgress { frames: self.frames(), is_draining: false }
     }
 }

@@ -2,22 +2,23 @@
 
 use super::tests::{FRAME_SIZE, FRAMES, Host, flow, ms};
 use super::*;
+use crate::MOVIE_CHANNEL;
 use crate::exchange::testing::{Asks, Polite};
-use crate::half::{ChannelId, ChannelKind, End, Half};
+use crate::half::{Arrival, Channel, ChannelId, ChannelKind, Channels, End, Half};
 use framewire_recording::Samples;
-use framewire_recording::record::{FlowStatus, FrameEventKind};
-use framewire_transport::socket::SocketError;
-use framewire_units::{Duration, Timestamp};
+use framewire_recording::record::{FlowSample, FlowStatus, FrameEventKind};
+use framewire_transport::socket::{DatagramSend, SocketError};
+use framewire_units::{DataSize, Duration, Timestamp};
 
 const LATEST_WORD: Timestamp = Timestamp::from_millis(700);
 
 /// The ends of a flow over TCP, of which the receiver has to ask.
 fn asked_ends() -> (MovieSending, MovieReceiving) {
     let (sender, receiver) = flow("tcp");
-    let sender = sender.with_serving(Some(Box::new(Polite::until(LATEST_WORD))));
-    let receiver = receiver.with_asking(Some(Box::new(Asks::default())));
-    let channel = sender.channels()[0];
-    assert_eq!((channel.kind, receiver.channels()[0]), (ChannelKind::Stream(End::Receiver), channel));
+    let channels = vec![Channel { id: MOVIE_CHANNEL, kind: ChannelKind::Stream(End::Receiver) }];
+    let sender = sender.over(channels.clone()).with_serving(Some(Box::new(Polite::until(LATEST_WORD))));
+    let receiver = receiver.over(channels).with_asking(Some(Box::new(Asks::default())));
+    assert_eq!(sender.channels(), receiver.channels());
     let receiving = MovieReceiving::new(receiver, ReceivedMovie::new(MovieSink::Memory(Vec::new())));
     (MovieSending::new(sender, Samples::default()), receiving)
 }
@@ -28,37 +29,87 @@ struct Said {
     bytes: Vec<u8>,
     closed: bool,
     room: usize,
+    /// What was read last.
+    heard: Vec<u8>,
 }
 
-/// Both ends' view of the connection: nothing takes any time in it.
-struct Ends<'a>(&'a mut Host, &'a mut Said);
+/// The connection as one of its ends sees it: nothing takes any time in it.
+enum Seen<'a> {
+    /// The sender writes to its host, and hears what was said.
+    BySender(&'a mut Host, &'a mut Said),
+    /// The receiver reads what has left that host, and says something.
+    ByReceiver(&'a mut Host, &'a mut Said),
+}
 
-impl ReceivingSocket for Ends<'_> {
-    fn take(&mut self, now: Timestamp) -> Result<Taken<'_>, SocketError> {
-        self.0.take(now)
+impl Channels for Seen<'_> {
+    fn has_room(&self, _: ChannelId) -> bool {
+        true
     }
 
-    fn report(&mut self, _: Timestamp, _: ChannelId, _: &[u8]) -> Result<bool, SocketError> {
-        panic!("nothing here has RTCP");
+    fn send(&mut self, _: ChannelId, _: &[u8], _: Option<u32>) -> Result<DatagramSend, SocketError> {
+        panic!("all goes over the connection");
     }
 
-    fn write_request(&mut self, _: Timestamp, bytes: &[u8]) -> Result<usize, SocketError> {
-        let taken = bytes.len().min(self.1.room);
-        self.1.room -= taken;
-        self.1.bytes.extend_from_slice(&bytes[..taken]);
-        Ok(taken)
+    fn free_room(&mut self, _: ChannelId) -> Result<DataSize, SocketError> {
+        panic!("all goes over the connection");
+    }
+
+    fn write(&mut self, channel: ChannelId, bytes: &[u8]) -> Result<usize, SocketError> {
+        match self {
+            Self::BySender(host, _) => host.write(channel, bytes),
+            Self::ByReceiver(_, said) => {
+                let taken = bytes.len().min(said.room);
+                said.room -= taken;
+                said.bytes.extend_from_slice(&bytes[..taken]);
+                Ok(taken)
+            }
+        }
+    }
+
+    fn unsent(&mut self, channel: ChannelId) -> Result<DataSize, SocketError> {
+        let (Self::BySender(host, _) | Self::ByReceiver(host, _)) = self;
+        host.unsent(channel)
+    }
+
+    fn finish(&mut self, channel: ChannelId) -> Result<(), SocketError> {
+        let (Self::BySender(host, _) | Self::ByReceiver(host, _)) = self;
+        host.finish(channel)
+    }
+}
+
+impl HostSockets for Seen<'_> {
+    fn take(&mut self, at: Timestamp, wanted: &dyn Fn(ChannelId) -> bool) -> Result<Option<Came<'_>>, SocketError> {
+        let said = match self {
+            Self::BySender(_, said) if wanted(MOVIE_CHANNEL) => said,
+            Self::BySender(..) => return Ok(None),
+            Self::ByReceiver(host, _) => return host.take(at, wanted),
+        };
+        said.heard = std::mem::take(&mut said.bytes);
+        let arrival = match (said.heard.is_empty(), said.closed) {
+            (false, _) => Arrival::Bytes(&said.heard),
+            (true, true) => Arrival::Ended,
+            (true, false) => return Ok(None),
+        };
+        Ok(Some(Came { channel: MOVIE_CHANNEL, at, arrival }))
+    }
+
+    fn queued(&mut self) -> Result<DataSize, SocketError> {
+        let (Self::BySender(host, _) | Self::ByReceiver(host, _)) = self;
+        host.queued()
+    }
+
+    fn sample(&mut self, at: Timestamp) -> Option<FlowSample> {
+        let (Self::BySender(host, _) | Self::ByReceiver(host, _)) = self;
+        host.sample(at)
     }
 }
 
 /// Lets the sender hear it, and do what is due.
 fn hear(sending: &mut MovieSending, host: &mut Host, said: &mut Said, now: Timestamp) {
-    host.requests.extend(std::mem::take(&mut said.bytes));
-    host.requests_end = said.closed;
-    if sending.listens() {
-        sending.listen(now, host);
-    }
-    if sending.is_due(now, || true) {
-        sending.poll(now, host);
+    let mut seen = Seen::BySender(host, said);
+    sending.receive(now, &mut seen);
+    if sending.is_due(now, |_| true) {
+        sending.drive(now, &mut seen);
     }
 }
 
@@ -72,15 +123,10 @@ fn the_movie_begins_when_the_receiver_asks_for_it_and_not_before() {
         said.room += if now >= ms(200) { 2 } else { 0 };
         hear(&mut sending, &mut host, &mut said, now);
         assert!(now >= ms(200) || host.waiting.is_empty(), "nothing is sent unasked");
-        let mut ends = Ends(&mut host, &mut said);
-        let step = loop {
-            match receiving.poll(now, false, &mut ends) {
-                ReceivingStep::Again => {}
-                step => break step,
-            }
-        };
+        while receiving.poll(now, &mut Seen::ByReceiver(&mut host, &mut said)) {}
         let asks = now < ms(203);
-        if let ReceivingStep::Wait { writable, .. } = step {
+        if !receiving.has_ended() {
+            let writable = receiving.wait().room == Some(MOVIE_CHANNEL);
             assert_eq!(writable, asks, "{now}: it waits for room while it has something to say");
         }
         if receiving.has_ended() && sending.has_ended() {
@@ -138,8 +184,7 @@ fn a_receiver_that_says_nothing_or_nonsense_or_goes_breaks_the_flow_with_the_rea
 fn a_sender_that_ends_without_an_answer_breaks_the_flow() {
     let (sending, mut receiving) = asked_ends();
     let (mut host, mut said) = (Host { finished: true, ..Host::default() }, Said { room: 100, ..Said::default() });
-    let mut ends = Ends(&mut host, &mut said);
-    while receiving.poll(ms(1), false, &mut ends) == ReceivingStep::Again {}
+    while receiving.poll(ms(1), &mut Seen::ByReceiver(&mut host, &mut said)) {}
     assert!(receiving.has_ended());
     assert_eq!(said.bytes, b"please\n");
     let status = receiving.into_outcome(sending).0.status;

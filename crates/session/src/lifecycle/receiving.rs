@@ -4,90 +4,37 @@ use framewire_recording::record::FlowStatus;
 use framewire_transport::socket::SocketError;
 use framewire_units::Timestamp;
 
+use super::end::{EndProgress, FlowEnd};
 use super::outcome::{FlowOutcome, joined};
 use super::received_movie::ReceivedMovie;
 use super::sending::MovieSending;
-use crate::half::{Arrival, ChannelId, Half};
+use super::sockets::{Came, HostSockets};
+use crate::channels::{MOVIE_CHANNEL, SOUND_CHANNEL};
+use crate::half::{Arrival, ChannelId, Half, Wait};
 use crate::receiver::{ReceiverLog, ReceiverSession};
-use crate::sender::MOVIE_CHANNEL;
-use crate::sound::SOUND_CHANNEL;
-
-/// What one look at a receiver's socket gave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Taken<'a> {
-    /// Nothing is there.
-    Nothing,
-    /// Nothing more will come.
-    End,
-    /// Something changed, but there are no bytes: a connection was accepted.
-    Opened,
-    /// One datagram, or the next bytes of a stream, and when they reached the host.
-    Bytes(Timestamp, &'a [u8]),
-    /// A datagram on another channel than that of the movie, and when it reached the host: of sound, or of RTCP.
-    Datagram(ChannelId, Timestamp, &'a [u8]),
-}
-
-/// The socket of a receiver, as its host has it.
-pub trait ReceivingSocket {
-    /// Takes what one call gives.
-    ///
-    /// # Errors
-    /// When the socket is broken.
-    fn take(&mut self, now: Timestamp) -> Result<Taken<'_>, SocketError>;
-
-    /// Sends a datagram of RTCP on this channel without waiting; only asked of a flow that has it. False where it did not leave.
-    ///
-    /// # Errors
-    /// When the socket is broken.
-    fn report(&mut self, now: Timestamp, channel: ChannelId, datagram: &[u8]) -> Result<bool, SocketError>;
-
-    /// Writes to the sender, on the stream on which the movie comes, without waiting, and returns how many bytes were taken; 0
-    /// also while the connection does not stand yet. Only asked of a receiver that asks for the movie.
-    ///
-    /// # Errors
-    /// When the socket is broken.
-    fn write_request(&mut self, _now: Timestamp, _bytes: &[u8]) -> Result<usize, SocketError> {
-        // errno(3): the words of EOPNOTSUPP.
-        Err(SocketError { operation: "write", reason: "Operation not supported".to_owned() })
-    }
-}
-
-/// What a world is to do next for a receiver.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReceivingStep {
-    /// There may be more: call again.
-    Again,
-    /// Wait for this time, if there is one, and where that is true for something to read, or for room.
-    Wait {
-        /// Wake when there is something to read.
-        readable: bool,
-        /// Wake when something can be written.
-        writable: bool,
-        /// Wake at this time.
-        timeout: Option<Timestamp>,
-    },
-    /// Nothing more: it has ended.
-    Ended,
-}
 
 /// The receiver of a flow of the movie.
 ///
-/// Contract: call [`poll`](Self::poll) when there is something to read or its time has come, until it does not say
-/// [`Again`](ReceivingStep::Again). A world that is given datagrams one by one hands them to
-/// [`handle_datagram`](Self::handle_datagram) instead of having them asked for. Where nothing more comes, because what the
-/// sender had under way has settled, [`poll`](Self::poll) is given that.
+/// Contract: that of a [`FlowEnd`], which takes one arrival whenever it is polled. A world that is given datagrams one by one
+/// hands them to [`handle_arrival`](Self::handle_arrival) instead of having them asked for. When it is told that the other end
+/// has ended, it takes what has come by then, and ends.
 pub struct MovieReceiving {
     session: ReceiverSession,
     movie: ReceivedMovie,
     sound: ReceivedMovie,
     failure: Option<String>,
+    /// What it waits for.
+    wait: Wait,
+    /// Nothing more comes than there is.
+    is_last: bool,
     ended: bool,
 }
 
 impl MovieReceiving {
     /// A receiver to which nothing has come yet.
     pub fn new(session: ReceiverSession, movie: ReceivedMovie) -> Self {
-        Self { session, movie, sound: ReceivedMovie::default(), failure: None, ended: false }
+        let (sound, wait) = (ReceivedMovie::default(), Wait::default());
+        Self { session, movie, sound, failure: None, wait, is_last: false, ended: false }
     }
 
     /// The same that keeps the sound as received.
@@ -96,45 +43,15 @@ impl MovieReceiving {
         Self { sound, ..self }
     }
 
-    /// A datagram came on this channel, of which there is no buffer to fill: after one of RTCP there may be something to answer,
-    /// for which it is to be polled. None of the movie or its sound comes after the end.
-    pub fn handle_datagram(&mut self, now: Timestamp, channel: ChannelId, bytes: &[u8]) {
+    /// Something came: behind what is not of the movie there may be something to answer, for which it is to be polled. Nothing
+    /// of the movie or its sound comes after the end.
+    pub fn handle_arrival(&mut self, now: Timestamp, channel: ChannelId, arrival: Arrival<'_>) {
         let is_media = [MOVIE_CHANNEL, SOUND_CHANNEL].contains(&channel);
         if !self.ended || !is_media {
-            Half::handle_arrival(&mut self.session, now, channel, Arrival::Datagram(bytes));
+            self.session.handle_arrival(now, channel, arrival);
         }
         if !self.ended && is_media {
             self.keep_frames();
-        }
-    }
-
-    /// Does what is due, and reads once if that is wanted. `is_last`: nothing more comes than there is.
-    pub fn poll(&mut self, now: Timestamp, is_last: bool, socket: &mut impl ReceivingSocket) -> ReceivingStep {
-        if self.ended {
-            return ReceivingStep::Ended;
-        }
-        let step = self.step(now, is_last, socket).unwrap_or_else(|error| {
-            self.failure = Some(error.to_string());
-            ReceivingStep::Ended
-        });
-        if step == ReceivingStep::Ended || self.has_failed() || self.session.failure().is_some() {
-            let told = self.session.failure().map(str::to_owned);
-            self.session.handle_end(now);
-            // That something is missing where the world has ended the stream is not the other end's doing.
-            let told = if is_last { told } else { self.session.failure().map(str::to_owned) };
-            self.failure = self.failure.take().or(told);
-            self.ended = true;
-            return ReceivingStep::Ended;
-        }
-        step
-    }
-
-    /// Ends it, because the world cannot go on.
-    pub fn fail(&mut self, now: Timestamp, error: impl ToString) {
-        if !self.ended {
-            self.failure = Some(error.to_string());
-            self.session.handle_end(now);
-            self.ended = true;
         }
     }
 
@@ -143,7 +60,7 @@ impl MovieReceiving {
         self.session.next_timeout().filter(|_| !self.ended)
     }
 
-    /// True where the movie or its sound cannot be written: the next [`poll`](Self::poll) ends it.
+    /// True where the movie or its sound cannot be written: the next [`poll`](FlowEnd::poll) ends it.
     pub fn has_failed(&self) -> bool {
         self.movie.has_failed() || self.sound.has_failed()
     }
@@ -184,39 +101,91 @@ impl MovieReceiving {
         FlowOutcome { received: self.session.into_log(), kept_bytes, ..FlowOutcome::of_status(status) }
     }
 
-    fn step(
-        &mut self,
-        now: Timestamp,
-        is_last: bool,
-        socket: &mut impl ReceivingSocket,
-    ) -> Result<ReceivingStep, SocketError> {
-        self.session.handle_timeout(now);
+    /// Does what is due, and takes what one call gives; whether there may be more, or `None` where nothing more comes.
+    fn step(&mut self, now: Timestamp, sockets: &mut dyn HostSockets) -> Result<Option<bool>, SocketError> {
+        self.wait = self.session.drive(now, sockets)?;
         self.keep_frames();
-        self.session.report(now, |channel, datagram| socket.report(now, channel, datagram))?;
-        let writable = self.session.say(|bytes| socket.write_request(now, bytes))?;
-        let readable = self.session.wants_bytes(now);
-        let taken = if readable { socket.take(now)? } else { Taken::Nothing };
-        match taken {
-            Taken::End => Ok(ReceivingStep::Ended),
-            Taken::Nothing if is_last => Ok(ReceivingStep::Ended),
-            Taken::Nothing => Ok(ReceivingStep::Wait { readable, writable, timeout: self.session.next_timeout() }),
-            Taken::Opened => Ok(ReceivingStep::Again),
-            Taken::Datagram(channel, at, datagram) => {
-                self.handle_datagram(at, channel, datagram);
-                Ok(ReceivingStep::Again)
-            }
-            Taken::Bytes(at, bytes) => {
-                // A receiver that paces the sender has arrived at a byte when it reads it, not when its host got it.
-                let at = if self.session.is_paced() { now } else { at };
-                self.session.handle_input(at, bytes);
-                self.keep_frames();
-                Ok(ReceivingStep::Again)
-            }
+        if self.wait.finished {
+            return Ok(None);
         }
+        let session = &self.session;
+        let Some(came) = sockets.take(now, &|channel| session.wants(now, channel))? else {
+            return Ok((!self.is_last).then_some(false));
+        };
+        let Came { channel, at, arrival } = came;
+        if (channel, arrival) == (MOVIE_CHANNEL, Arrival::Ended) {
+            return Ok(None);
+        }
+        // A receiver that paces the sender has arrived at a byte when it reads it, not when its host got it.
+        let is_paced = matches!(arrival, Arrival::Bytes(_)) && self.session.is_paced();
+        self.handle_arrival(if is_paced { now } else { at }, channel, arrival);
+        Ok(Some(true))
+    }
+
+    /// It ends now: because the other end said so, the world did, or something is broken.
+    fn end(&mut self, now: Timestamp) {
+        let told = self.session.failure().map(str::to_owned);
+        self.session.handle_end(now);
+        // That something is missing where the world has ended the stream is not the other end's doing.
+        let told = if self.is_last { told } else { self.session.failure().map(str::to_owned) };
+        self.failure = self.failure.take().or(told);
+        self.ended = true;
     }
 
     fn keep_frames(&mut self) {
         self.movie.keep(std::iter::from_fn(|| self.session.poll_frame()));
         self.sound.keep(std::iter::from_fn(|| self.session.poll_sound()));
+    }
+}
+
+impl FlowEnd for MovieReceiving {
+    fn start(&self) -> Timestamp {
+        Timestamp::ZERO
+    }
+
+    fn poll(&mut self, now: Timestamp, sockets: &mut dyn HostSockets) -> bool {
+        if self.ended {
+            return false;
+        }
+        let step = self.step(now, sockets).unwrap_or_else(|error| {
+            self.failure = Some(error.to_string());
+            None
+        });
+        if step.is_none() || self.has_failed() || self.session.failure().is_some() {
+            self.end(now);
+            return false;
+        }
+        step == Some(true)
+    }
+
+    fn wants(&self, now: Timestamp, channel: ChannelId) -> bool {
+        !self.ended && self.session.wants(now, channel)
+    }
+
+    fn wait(&self) -> Wait {
+        Wait { room: self.wait.room, timeout: self.next_timeout(), finished: self.ended }
+    }
+
+    fn stop(&mut self, now: Timestamp) {
+        if !self.ended {
+            self.is_last = true;
+            self.end(now);
+        }
+    }
+
+    fn fail(&mut self, now: Timestamp, reason: String) {
+        if !self.ended {
+            self.failure = Some(reason);
+            self.session.handle_end(now);
+            self.ended = true;
+        }
+    }
+
+    fn handle_other_ended(&mut self, _: Timestamp) {
+        self.is_last = true;
+    }
+
+    fn progress(&self) -> EndProgress {
+        EndProgress { frames: self.frames(), is_draining: false }
     }
 }

@@ -1,36 +1,17 @@
 //! The sender of a flow of the movie: from the first frame until nothing is left in its host.
 
 use framewire_recording::Samples;
-use framewire_recording::record::{FlowSample, FlowStatus};
+use framewire_recording::record::FlowStatus;
 use framewire_transport::socket::SocketError;
 use framewire_units::{DataSize, Timestamp};
 
+use super::end::{EndProgress, FlowEnd, Notice};
 use super::outcome::{FlowOutcome, joined};
-use super::receiving::Taken;
 use super::sampling::{SAMPLE_INTERVAL, Sampling};
-use crate::half::{Arrival, ChannelId, Channels, Half, Wait};
-use crate::sender::{MOVIE_CHANNEL, SenderLog, SenderProgress, SenderSession};
-
-/// The socket of a sender, as its host has it.
-pub trait SendingSocket: Channels {
-    /// Bytes that have not left this host, or are not acknowledged (SIOCOUTQ).
-    ///
-    /// # Errors
-    /// When the socket is broken.
-    fn queued(&mut self) -> Result<DataSize, SocketError>;
-
-    /// Its state; `None` where the system does not report it.
-    fn sample(&mut self, at: Timestamp) -> Option<FlowSample>;
-
-    /// Takes what one call gives of what the receiver says on the stream; only asked where it [may
-    /// speak](MovieSending::listens).
-    ///
-    /// # Errors
-    /// When the socket is broken.
-    fn take_request(&mut self, _now: Timestamp) -> Result<Taken<'_>, SocketError> {
-        Ok(Taken::Nothing)
-    }
-}
+use super::sockets::{Came, HostSockets};
+use crate::channels::MOVIE_CHANNEL;
+use crate::half::{Arrival, ChannelId, ChannelKind, Half, Wait};
+use crate::sender::{SenderLog, SenderProgress, SenderSession};
 
 /// Where a sender is.
 #[derive(Clone, Debug)]
@@ -45,19 +26,15 @@ enum Phase {
 
 /// The sender of a flow of the movie.
 ///
-/// Contract: call [`poll`](Self::poll) at the origin of the run, and whenever what it asked for has come: the time, or room
-/// in the socket. Where a world does not know what woke it, [`is_due`](Self::is_due) says whether there is anything to
-/// do. [`stop`](Self::stop) ends it early, [`fail`](Self::fail) because the world cannot go on. When
-/// [`has_ended`](Self::has_ended), nothing is left in its host that is waited for, and the socket is to be closed.
-///
-/// While it [listens](Self::listens), call [`listen`](Self::listen) when the receiver may have said something, before it is
-/// polled.
+/// Contract: that of a [`FlowEnd`], from the origin of the run on. A world that does not wait for sockets hands over what came
+/// by [`handle_arrival`](Self::handle_arrival) or [`receive`](Self::receive), and calls [`drive`](Self::drive) where that
+/// [is due](Self::is_due). When it has ended, nothing is left in its host that is waited for, and its sockets are to be closed.
 pub struct MovieSending {
     session: SenderSession,
     phase: Phase,
     sampling: Sampling,
-    /// The receiver says nothing more.
-    heard_all: bool,
+    /// Channels on which nothing more comes.
+    heard_all: Vec<ChannelId>,
 }
 
 impl MovieSending {
@@ -65,51 +42,46 @@ impl MovieSending {
     pub fn new(session: SenderSession, samples: Samples) -> Self {
         let wait = Wait { timeout: Some(Timestamp::ZERO), ..Wait::default() };
         let sampling = Sampling::starting_at(Timestamp::ZERO, samples);
-        Self { session, phase: Phase::Streaming(wait), sampling, heard_all: false }
+        Self { session, phase: Phase::Streaming(wait), sampling, heard_all: Vec::new() }
     }
 
-    /// Offers and writes what is due and what the socket takes; when all is written, looks whether it has left the host.
-    pub fn poll(&mut self, now: Timestamp, socket: &mut impl SendingSocket) {
-        if let Err(error) = self.step(now, socket) {
-            self.fail(now, error);
+    /// Something came from the receiver: there may be something to answer, for which it is to be driven.
+    pub fn handle_arrival(&mut self, now: Timestamp, channel: ChannelId, arrival: Arrival<'_>) {
+        if arrival == Arrival::Ended {
+            self.heard_all.push(channel);
         }
-    }
-
-    /// A report of the receiver came on this channel, by RTCP: there may be something to answer, for which it is to be polled.
-    pub fn handle_report(&mut self, now: Timestamp, channel: ChannelId, datagram: &[u8]) {
-        Half::handle_arrival(&mut self.session, now, channel, Arrival::Datagram(datagram));
+        self.session.handle_arrival(now, channel, arrival);
         if let Phase::Streaming(wait) = &mut self.phase {
             wait.timeout = Some(now);
         }
     }
 
-    /// True where the receiver asks for the movie on the same stream, and may still speak.
-    pub fn listens(&self) -> bool {
-        self.session.listens() && !self.heard_all && !self.has_ended()
-    }
-
-    /// Takes what the receiver has said: there may be something to answer, for which it is to be polled. What it says when all
-    /// is written is read, too: a socket that is closed with something unread resets the connection (RFC 2525, 2.17).
-    pub fn listen(&mut self, now: Timestamp, socket: &mut impl SendingSocket) {
-        while self.listens() {
-            let arrival = match socket.take_request(now) {
-                Ok(Taken::Nothing) => return,
-                Ok(Taken::Opened) => Arrival::Opened,
-                Ok(Taken::Bytes(_, bytes) | Taken::Datagram(_, _, bytes)) => Arrival::Bytes(bytes),
-                Ok(Taken::End) => Arrival::Ended,
-                Err(error) => return self.fail(now, error),
-            };
-            self.heard_all |= arrival == Arrival::Ended;
-            Half::handle_arrival(&mut self.session, now, MOVIE_CHANNEL, arrival);
-            if let Phase::Streaming(wait) = &mut self.phase {
-                wait.timeout = Some(now);
+    /// Takes what the receiver has said. What it says when all is written is read, too: a socket that is closed with something
+    /// unread resets the connection (RFC 2525, 2.17).
+    pub fn receive(&mut self, now: Timestamp, sockets: &mut (impl HostSockets + ?Sized)) {
+        loop {
+            match sockets.take(now, &|channel| self.wants(now, channel)) {
+                Ok(None) => return,
+                Ok(Some(Came { channel, at, arrival: arrival @ Arrival::Datagram(_) })) => {
+                    self.handle_arrival(at, channel, arrival);
+                }
+                // A stream that was read late is answered late.
+                Ok(Some(Came { channel, arrival, .. })) => self.handle_arrival(now, channel, arrival),
+                Err(error) => return self.fail(now, error.to_string()),
             }
         }
     }
 
-    /// True where [`poll`](Self::poll) has something to do: a time has come, or there is room that it waits for.
-    pub fn is_due(&self, now: Timestamp, is_writable: impl FnOnce() -> bool) -> bool {
-        self.next_timeout().is_some_and(|at| at <= now) || self.waits_for_room() && is_writable()
+    /// Offers and writes what is due and what the sockets take; when all is written, looks whether it has left the host.
+    pub fn drive(&mut self, now: Timestamp, sockets: &mut dyn HostSockets) {
+        if let Err(error) = self.step(now, sockets) {
+            self.fail(now, error.to_string());
+        }
+    }
+
+    /// True where [`drive`](Self::drive) has something to do: a time has come, or there is room that it waits for.
+    pub fn is_due(&self, now: Timestamp, is_writable: impl FnOnce(ChannelId) -> bool) -> bool {
+        self.next_timeout().is_some_and(|at| at <= now) || self.waits_for_room().is_some_and(is_writable)
     }
 
     /// When it has something to do by itself; `None` once it has ended.
@@ -123,22 +95,9 @@ impl MovieSending {
         }
     }
 
-    /// True where it waits for room in the socket.
-    pub fn waits_for_room(&self) -> bool {
-        matches!(&self.phase, Phase::Streaming(wait) if wait.room.is_some())
-    }
-
-    /// Ends the stream now: what was not written is given up, and what is left in the host is not waited for.
-    pub fn stop(&mut self, now: Timestamp) {
-        self.end(now, FlowStatus::Partial);
-    }
-
-    /// Ends it because of this.
-    pub fn fail(&mut self, now: Timestamp, error: impl ToString) {
-        if !self.has_ended() {
-            self.session.stop(now);
-            self.phase = Phase::Ended(FlowStatus::Failed(error.to_string()));
-        }
+    /// The channel in which it waits for room.
+    pub fn waits_for_room(&self) -> Option<ChannelId> {
+        if let Phase::Streaming(wait) = &self.phase { wait.room } else { None }
     }
 
     /// True when all is written, and it waits for that to leave the host.
@@ -151,19 +110,8 @@ impl MovieSending {
         matches!(self.phase, Phase::Ended(_))
     }
 
-    /// True when it has ended and the stream itself signals it to the receiver: not on datagrams, and not where the
-    /// stream was cut off. Of the others what is under way has to [settle](super::Settling).
-    pub fn tells_its_end(&self) -> bool {
-        self.session.is_stream() && matches!(self.phase, Phase::Ended(FlowStatus::Complete))
-    }
-
-    /// When its first frame is due.
-    pub fn first_due(&self) -> Timestamp {
-        self.session.plan().due(0)
-    }
-
     /// Counters for a progress display.
-    pub fn progress(&self) -> SenderProgress {
+    pub fn counts(&self) -> SenderProgress {
         self.session.progress()
     }
 
@@ -179,21 +127,21 @@ impl MovieSending {
         (status, self.session.into_log(), self.sampling.into_samples())
     }
 
-    fn step(&mut self, now: Timestamp, socket: &mut impl SendingSocket) -> Result<(), SocketError> {
+    fn step(&mut self, now: Timestamp, sockets: &mut dyn HostSockets) -> Result<(), SocketError> {
         if let Phase::Streaming(_) = self.phase {
             if self.sampling.is_due(now) {
-                self.sampling.take(now, socket.sample(now));
+                self.sampling.take(now, sockets.sample(now));
             }
-            let wait = Half::drive(&mut self.session, now, socket)?;
+            let wait = self.session.drive(now, sockets)?;
             self.phase = if wait.finished { Phase::Draining(now) } else { Phase::Streaming(wait) };
         }
         if let Phase::Draining(look) = &mut self.phase
             && *look <= now
         {
-            let queued = socket.queued()?;
+            let queued = sockets.queued()?;
             *look = now + SAMPLE_INTERVAL;
             // Also when nothing is left: the last sample has what was counted until the end.
-            self.sampling.take(now, socket.sample(now));
+            self.sampling.take(now, sockets.sample(now));
             if queued == DataSize::ZERO {
                 self.end(now, FlowStatus::Complete);
             }
@@ -208,5 +156,59 @@ impl MovieSending {
         if !self.has_ended() {
             self.phase = Phase::Ended(status);
         }
+    }
+}
+
+impl FlowEnd for MovieSending {
+    fn start(&self) -> Timestamp {
+        Timestamp::ZERO
+    }
+
+    fn first_due(&self) -> Option<Timestamp> {
+        Some(self.session.plan().due(0))
+    }
+
+    fn poll(&mut self, now: Timestamp, sockets: &mut dyn HostSockets) -> bool {
+        self.receive(now, sockets);
+        self.drive(now, sockets);
+        false
+    }
+
+    fn wants(&self, now: Timestamp, channel: ChannelId) -> bool {
+        !self.has_ended() && !self.heard_all.contains(&channel) && self.session.wants(now, channel)
+    }
+
+    fn wait(&self) -> Wait {
+        Wait { room: self.waits_for_room(), timeout: self.next_timeout(), finished: self.has_ended() }
+    }
+
+    /// Ends the stream now: what was not written is given up, and what is left in the host is not waited for.
+    fn stop(&mut self, now: Timestamp) {
+        self.end(now, FlowStatus::Partial);
+    }
+
+    fn fail(&mut self, now: Timestamp, reason: String) {
+        if !self.has_ended() {
+            self.session.stop(now);
+            self.phase = Phase::Ended(FlowStatus::Failed(reason));
+        }
+    }
+
+    /// It sends on: what it sends is lost, as to any host on which nobody listens.
+    fn handle_other_ended(&mut self, _: Timestamp) {}
+
+    /// A stream of bytes says so itself, unless it was cut off.
+    fn notice(&self) -> Notice {
+        let movie = self.session.channels().into_iter().find(|channel| channel.id == MOVIE_CHANNEL);
+        let is_stream = movie.is_some_and(|movie| movie.kind != ChannelKind::Datagram);
+        match is_stream && matches!(self.phase, Phase::Ended(FlowStatus::Complete)) {
+            true => Notice::InStream,
+            false => Notice::WhenSettled,
+        }
+    }
+
+    fn progress(&self) -> EndProgress {
+        let SenderProgress { offered, discarded } = self.session.progress();
+        EndProgress { frames: (offered, discarded), is_draining: self.is_draining() }
     }
 }

@@ -8,7 +8,7 @@ use framewire_transport::socket::{DatagramSend, SocketError};
 use framewire_units::{DataSize, Duration, Timestamp};
 
 use super::*;
-use crate::half::{ChannelId, Channels};
+use crate::half::{Arrival, ChannelId, Channels, Wait};
 use crate::plan::SendingPlan;
 use crate::{FlowSetup, MOVIE_CHANNEL, ReceiverSession, SenderSession};
 
@@ -59,10 +59,6 @@ pub(super) struct Host {
     pub(super) finished: bool,
     pub(super) broken: bool,
     pub(super) datagrams: bool,
-    /// What a receiver that asks has said, and that it says no more.
-    pub(super) requests: Vec<u8>,
-    pub(super) requests_end: bool,
-    pub(super) heard: Vec<u8>,
 }
 
 impl Host {
@@ -113,7 +109,27 @@ impl Channels for Host {
     }
 }
 
-impl SendingSocket for Host {
+/// What the sender has put into its host has arrived where the receiver takes it; the sender itself takes what it is told.
+impl HostSockets for Host {
+    fn take(&mut self, at: Timestamp, wanted: &dyn Fn(ChannelId) -> bool) -> Result<Option<Came<'_>>, SocketError> {
+        let channel = MOVIE_CHANNEL;
+        if !wanted(channel) {
+            return Ok(None);
+        }
+        // What was read before stays in place until the next call.
+        self.arrived.clear();
+        if !self.waiting.is_empty() {
+            self.arrived = self.waiting.remove(0);
+        }
+        let arrival = match (self.arrived.is_empty(), self.datagrams) {
+            (false, true) => Arrival::Datagram(&self.arrived),
+            (false, false) => Arrival::Bytes(&self.arrived),
+            (true, false) if self.finished => Arrival::Ended,
+            (true, _) => return Ok(None),
+        };
+        Ok(Some(Came { channel, at, arrival }))
+    }
+
     fn queued(&mut self) -> Result<DataSize, SocketError> {
         self.check()?;
         Ok(DataSize::from_bytes(self.queued_bytes() as u64))
@@ -123,31 +139,6 @@ impl SendingSocket for Host {
         let queued_bytes = Some(self.queued_bytes() as u64);
         Some(FlowSample { at, queued_bytes, ..FlowSample::default() })
     }
-
-    fn take_request(&mut self, now: Timestamp) -> Result<Taken<'_>, SocketError> {
-        self.heard = std::mem::take(&mut self.requests);
-        Ok(match (self.heard.is_empty(), self.requests_end) {
-            (false, _) => Taken::Bytes(now, &self.heard),
-            (true, true) => Taken::End,
-            (true, false) => Taken::Nothing,
-        })
-    }
-}
-
-impl ReceivingSocket for Host {
-    fn take(&mut self, now: Timestamp) -> Result<Taken<'_>, SocketError> {
-        // What was read before stays in place until the next call.
-        self.arrived.clear();
-        if !self.waiting.is_empty() {
-            self.arrived = self.waiting.remove(0);
-            return Ok(Taken::Bytes(now, &self.arrived));
-        }
-        Ok(if self.finished && !self.datagrams { Taken::End } else { Taken::Nothing })
-    }
-
-    fn report(&mut self, _: Timestamp, _: ChannelId, _: &[u8]) -> Result<bool, SocketError> {
-        panic!("nothing here has RTCP");
-    }
 }
 
 /// Lets the sender do what it asks for, millisecond by millisecond, while `leave` empties its host; returns when it ended.
@@ -155,8 +146,8 @@ fn send(sending: &mut MovieSending, host: &mut Host, mut leave: impl FnMut(Times
     for now in (0..60_000).map(ms) {
         leave(now, host);
         let room = host.room;
-        if sending.is_due(now, || host.queued_bytes() < room) {
-            sending.poll(now, host);
+        if sending.is_due(now, |_| host.queued_bytes() < room) {
+            sending.drive(now, host);
         }
         if sending.has_ended() {
             return now;
@@ -178,9 +169,9 @@ fn a_stream_is_offered_by_the_clock_and_ends_when_nothing_is_left_in_its_host() 
     });
     // The last frame is due at 960 ms; the host is looked at every 50 ms from then on.
     assert!((ms(1_160)..=ms(1_210)).contains(&ended), "{ended}");
-    assert!(sending.tells_its_end() && host.finished);
+    assert!(sending.notice() == Notice::InStream && host.finished);
     host.waiting = left;
-    while receiving.poll(ended, false, &mut host) == ReceivingStep::Again {}
+    while receiving.poll(ended, &mut host) {}
     assert!(receiving.has_ended());
     let (outcome, movie) = receiving.into_outcome(sending);
     assert_eq!((outcome.status, outcome.received.complete_frames), (FlowStatus::Complete, FRAMES));
@@ -198,10 +189,11 @@ fn a_stream_is_offered_by_the_clock_and_ends_when_nothing_is_left_in_its_host() 
 fn a_sender_that_waits_for_room_asks_for_it_and_for_nothing_sooner_than_its_sample() {
     let (mut sending, _) = ends("tcp");
     let mut host = Host { room: 1_000, ..Host::default() };
-    sending.poll(Timestamp::ZERO, &mut host);
-    assert!(sending.waits_for_room());
+    sending.drive(Timestamp::ZERO, &mut host);
+    assert_eq!(sending.waits_for_room(), Some(MOVIE_CHANNEL));
     assert_eq!(sending.next_timeout(), Some(ms(50)), "its sample");
-    assert!(!sending.is_due(ms(49), || false) && sending.is_due(ms(49), || true) && sending.is_due(ms(50), || false));
+    assert!(!sending.is_due(ms(49), |_| false) && sending.is_due(ms(49), |_| true));
+    assert!(sending.is_due(ms(50), |_| false));
 }
 
 #[test]
@@ -209,11 +201,11 @@ fn a_sender_that_is_stopped_has_ended_partly_and_waits_for_nobody() {
     for datagrams in [false, true] {
         let (mut sending, receiving) = ends(if datagrams { "udp-blocking" } else { "tcp" });
         let mut host = Host { room: 10_000, datagrams, ..Host::default() };
-        sending.poll(Timestamp::ZERO, &mut host);
+        sending.drive(Timestamp::ZERO, &mut host);
         sending.stop(ms(30));
-        assert!(sending.has_ended() && !sending.tells_its_end());
+        assert!(sending.has_ended() && sending.notice() == Notice::WhenSettled);
         assert_eq!(sending.next_timeout(), None);
-        sending.poll(ms(100), &mut host);
+        sending.drive(ms(100), &mut host);
         let (outcome, _) = receiving.into_outcome(sending);
         assert_eq!((outcome.status, outcome.samples.len()), (FlowStatus::Partial, 1));
     }
@@ -237,13 +229,16 @@ fn a_receiver_of_datagrams_ends_when_it_is_told_and_takes_nothing_after_that() {
     let ended = send(&mut sending, &mut host, |now, host| {
         let mut datagrams = std::mem::take(&mut host.waiting);
         last = datagrams.pop().unwrap_or(std::mem::take(&mut last));
-        datagrams.iter().for_each(|datagram| receiving.handle_datagram(now, MOVIE_CHANNEL, datagram));
+        for datagram in &datagrams {
+            receiving.handle_arrival(now, MOVIE_CHANNEL, Arrival::Datagram(datagram));
+        }
     });
-    assert!(!sending.tells_its_end());
-    let wait = ReceivingStep::Wait { readable: true, writable: false, timeout: None };
-    assert_eq!(receiving.poll(ended, false, &mut host), wait);
-    assert_eq!(receiving.poll(ended, true, &mut host), ReceivingStep::Ended);
-    receiving.handle_datagram(ended, MOVIE_CHANNEL, &last);
+    assert_eq!(sending.notice(), Notice::WhenSettled);
+    assert!(!receiving.poll(ended, &mut host) && receiving.wants(ended, MOVIE_CHANNEL));
+    assert_eq!(receiving.wait(), Wait::default());
+    receiving.handle_other_ended(ended);
+    assert!(!receiving.poll(ended, &mut host) && receiving.has_ended());
+    receiving.handle_arrival(ended, MOVIE_CHANNEL, Arrival::Datagram(&last));
     let (outcome, _) = receiving.into_outcome(sending);
     assert_eq!(outcome.status, FlowStatus::Complete);
     assert_eq!(outcome.received.complete_frames + outcome.received.incomplete_frames, FRAMES);
@@ -264,10 +259,10 @@ fn a_movie_that_cannot_be_written_ends_its_receiver_and_says_why() {
     let (mut sending, mut receiving) = ends_into("udp-blocking", MovieSink::Writer(Box::new(Full)));
     let mut host = Host { room: 1 << 20, datagrams: true, ..Host::default() };
     for now in [0, 40, 80].map(ms) {
-        sending.poll(now, &mut host);
+        sending.drive(now, &mut host);
     }
     assert!(host.waiting.len() > 10);
-    while receiving.poll(ms(80), false, &mut host) == ReceivingStep::Again {}
+    while receiving.poll(ms(80), &mut host) {}
     assert!(receiving.has_ended());
     sending.stop(ms(80));
     let (outcome, _) = receiving.into_outcome(sending);

@@ -13,11 +13,6 @@ const ENDED_EARLY: &str = "the receiver ended it before it had all of the movie"
 const NEVER_ASKED: &str = "the receiver did not ask for the movie";
 
 impl SenderSession {
-    /// True where it reads what the receiver says.
-    pub(crate) fn listens(&self) -> bool {
-        self.serving.is_some()
-    }
-
     /// True when frames may be offered.
     pub(super) fn has_begun(&self) -> bool {
         self.serving.is_none() || self.log.begun.is_some()

@@ -7,7 +7,7 @@ use framewire_transport::socket::SocketError;
 use framewire_transport::{DatagramSender, OutgoingSound, StreamSender, WriteProgress};
 use framewire_units::Timestamp;
 
-use super::SenderSocket;
+use crate::half::OneChannel;
 
 /// The sending half of a flow, over either kind of socket.
 #[allow(clippy::large_enum_variant, reason = "one per flow, never moved in a hot path")]
@@ -69,12 +69,11 @@ impl SendingHalf {
     pub(super) fn poll_write(
         &mut self,
         now: Timestamp,
-        socket: &mut SenderSocket<'_>,
+        socket: &mut OneChannel<'_>,
     ) -> Result<WriteProgress, SocketError> {
-        match (self, socket) {
-            (Self::Datagram(half), SenderSocket::Datagram(socket)) => half.poll_write(now, *socket),
-            (Self::Stream(half), SenderSocket::Stream(socket)) => half.poll_write(now, *socket),
-            _ => panic!("invariant: the world gives a half the kind of socket that it was built for"),
+        match self {
+            Self::Datagram(half) => half.poll_write(now, socket),
+            Self::Stream(half) => half.poll_write(now, socket),
         }
     }
 

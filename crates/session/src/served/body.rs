@@ -8,8 +8,9 @@ use framewire_media::streaming_file::ReadAt;
 use framewire_transport::socket::{DatagramSend, SocketError};
 use framewire_units::{DataSize, Timestamp};
 
+use crate::channels::MOVIE_CHANNEL;
 use crate::half::{ChannelId, Channels, Half};
-use crate::sender::{MOVIE_CHANNEL, SenderSession};
+use crate::sender::SenderSession;
 
 /// Bytes that are read of a file at a time.
 const PIECE: usize = 64 << 10;

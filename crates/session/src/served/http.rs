@@ -10,9 +10,10 @@ use super::Manner;
 use super::body::{Body, Next};
 use super::catalogue::{Catalogue, Form};
 use super::record::{Client, Ending, Record};
+use crate::channels::MOVIE_CHANNEL;
 use crate::exchange::Outgoing;
 use crate::half::{Arrival, Channel, ChannelId, ChannelKind, Channels, End, Half, Wait};
-use crate::sender::{MOVIE_CHANNEL, Showing};
+use crate::sender::Showing;
 
 /// A connection of a receiver that fetches what it wants, one thing after the other (see [`Server`]).
 pub struct HttpClient {

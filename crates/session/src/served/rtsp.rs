@@ -11,10 +11,11 @@ use super::Manner;
 use super::body::{Body, Next};
 use super::catalogue::Catalogue;
 use super::record::{Client, Ending, Record};
+use crate::channels::MOVIE_CHANNEL;
 use crate::exchange::Outgoing;
 use crate::half::{Arrival, Channel, ChannelId, ChannelKind, Channels, End, Half, Wait};
 use crate::rtcp::RtcpEnd;
-use crate::sender::{MOVIE_CHANNEL, Showing};
+use crate::sender::Showing;
 
 /// What accounts are of, as a client is told (RFC 2617, section 3.2.1).
 const REALM: &str = "framewire";

@@ -1,19 +1,14 @@
 //! An adaptive stream: its server at the sender's host, its client at the receiver's.
 
-use framewire_adaptive::datagram::Channel;
 use framewire_link::Port;
 use framewire_recording::record::RateSample;
-use framewire_session::half::{Arrival, ChannelId, Channels};
-use framewire_session::lifecycle::{AdaptiveServing, AdaptiveViewing, FlowOutcome, ReceivedMovie};
-use framewire_session::{AdaptiveSetup, SenderProgress, channel_id, channel_of};
-use framewire_transport::socket::{DatagramSend, SocketError};
-use framewire_units::{DataSize, Duration, Seed, Timestamp};
+use framewire_session::half::{Arrival, ChannelId};
+use framewire_session::lifecycle::{AdaptiveServing, AdaptiveViewing, FlowOutcome};
+use framewire_session::{AdaptiveSetup, SenderProgress};
+use framewire_units::{Duration, Timestamp};
 
-use super::connection::DEFAULT_SEND_BUFFER;
-use crate::cargo::Cargo;
-use crate::error::SimError;
 use crate::record::FlowWires;
-use crate::socket::{UdpSender, packet_size, wrong_kind};
+use crate::socket::FlowSockets;
 
 /// Clocks as those of old systems, where timers expire and packets are seen at ticks only: 10 ms, for instance, with the HZ
 /// of 100 that Linux 2.4 and FreeBSD 4 had. Zero for exact ones.
@@ -25,13 +20,11 @@ struct CoarseClocks {
     receive: Duration,
 }
 
-/// Both ends of a session, and the sender's socket.
+/// Both ends of a session, and their sockets.
 pub(crate) struct AdaptiveFlow {
-    number: usize,
-    station: usize,
     serving: AdaptiveServing,
     viewing: AdaptiveViewing,
-    socket: UdpSender,
+    sockets: FlowSockets,
     start: Timestamp,
     begun: bool,
     /// It was stopped before it began.
@@ -66,19 +59,15 @@ impl End {
 impl AdaptiveFlow {
     pub(crate) fn new(
         setup: &AdaptiveSetup,
-        number: usize,
-        session: Seed,
-        movie: ReceivedMovie,
-    ) -> Result<Self, SimError> {
-        let sender = setup.sender(session).map_err(|error| SimError::Input(error.to_string()))?;
-        let (common, start) = (&setup.common, setup.start);
-        let send_buffer = common.send_buffer().unwrap_or(DEFAULT_SEND_BUFFER);
-        Ok(Self {
-            number,
-            station: common.station(),
-            serving: AdaptiveServing::new(sender, start, common.samples()),
-            viewing: AdaptiveViewing::new(setup.receiver(session), movie),
-            socket: UdpSender::new(number, common.station(), send_buffer),
+        sockets: FlowSockets,
+        serving: AdaptiveServing,
+        viewing: AdaptiveViewing,
+    ) -> Self {
+        let start = setup.start;
+        Self {
+            serving,
+            viewing,
+            sockets,
             start,
             begun: false,
             never: false,
@@ -87,7 +76,7 @@ impl AdaptiveFlow {
             server: End::NEW,
             client: End::NEW,
             deadline: start,
-        })
+        }
     }
 
     /// When it has something to do by itself.
@@ -124,19 +113,18 @@ impl AdaptiveFlow {
 
     /// What the server has done, the frames that arrived whole and with something missing, and whether all were offered.
     pub(crate) fn progress(&self) -> (SenderProgress, (u32, u32), bool) {
-        (self.serving.progress(), self.viewing.frames(), self.serving.offered_all())
+        (self.serving.counts(), self.viewing.frames(), self.serving.offered_all())
     }
 
     /// A datagram comes out at a host.
     pub(crate) fn handle_datagram(
         &mut self,
         now: Timestamp,
-        to: Port,
-        channel: Channel,
+        (to, channel): (Port, ChannelId),
         bytes: Vec<u8>,
         wires: &mut FlowWires,
     ) {
-        let (channel, arrival) = (channel_id(channel), Arrival::Datagram(&bytes));
+        let arrival = Arrival::Datagram(&bytes);
         match to {
             Port::Receiver => {
                 self.viewing.handle_arrival(self.seen(now), channel, arrival);
@@ -148,14 +136,14 @@ impl AdaptiveFlow {
                 self.ask_server();
             }
         }
-        self.socket.recycle(bytes);
+        self.sockets.recycle(bytes);
         self.exchange(now, wires);
         self.deadline = self.next_deadline();
     }
 
     /// The sender's own device has let go of a datagram.
-    pub(crate) fn handle_released(&mut self, now: Timestamp, payload: u32, wires: &mut FlowWires) {
-        self.socket.handle_released(DataSize::from_bytes(payload.into()));
+    pub(crate) fn handle_released(&mut self, now: Timestamp, channel: ChannelId, payload: u32, wires: &mut FlowWires) {
+        self.sockets.handle_released(now, channel, payload, wires);
         if self.serving.is_waiting() {
             self.server.stirred = true;
             self.exchange(now, wires);
@@ -170,7 +158,7 @@ impl AdaptiveFlow {
         }
         self.begun = true;
         self.exchange(now, wires);
-        self.serving.sample(now, || Some(self.socket.queued()));
+        self.serving.sample(now, || Some(self.sockets.queued()));
         self.ask_server();
         self.deadline = self.next_deadline();
     }
@@ -203,7 +191,7 @@ impl AdaptiveFlow {
     /// Ends the stream; both ends send a teardown.
     pub(crate) fn stop(&mut self, now: Timestamp, wires: &mut FlowWires) {
         if !self.is_done() {
-            self.serving.stop(now);
+            self.serving.stop_serving(now);
             self.server.stirred = true;
             if self.begun {
                 self.exchange(now, wires);
@@ -226,12 +214,9 @@ impl AdaptiveFlow {
         // What a session begins with is answered at once; video leaves by the timer.
         let sends = !self.serving.has_started() || now.next_multiple_of(self.clocks.send) == now;
         let (serves, views) = (sends && self.server.take_turn(now), self.client.take_turn(seen));
-        let Self { number, station, socket, serving, viewing, .. } = self;
-        let mut channels =
-            SessionChannels { number: *number, station: *station, from: Port::Sender, socket, wires, now };
-        let server = if serves { serving.drive(now, &mut channels).err() } else { None };
-        channels.from = Port::Receiver;
-        let client = if views { viewing.drive(seen, &mut channels).err() } else { None };
+        let Self { sockets, serving, viewing, .. } = self;
+        let server = if serves { serving.drive(now, &mut sockets.at(now, Port::Sender, wires)).err() } else { None };
+        let client = if views { viewing.drive(seen, &mut sockets.at(now, Port::Receiver, wires)).err() } else { None };
         debug_assert!(server.is_none() && client.is_none(), "invariant: channels of datagrams do not break here");
         if serves {
             self.ask_server();
@@ -244,51 +229,5 @@ impl AdaptiveFlow {
                 self.ask_server();
             }
         }
-    }
-}
-
-/// The channels of one end at a moment.
-struct SessionChannels<'a> {
-    number: usize,
-    station: usize,
-    from: Port,
-    socket: &'a mut UdpSender,
-    wires: &'a mut FlowWires,
-    now: Timestamp,
-}
-
-impl Channels for SessionChannels<'_> {
-    /// What is made without room waits for it.
-    fn has_room(&self, _: ChannelId) -> bool {
-        true
-    }
-
-    fn send(&mut self, id: ChannelId, datagram: &[u8], sequence: Option<u32>) -> Result<DatagramSend, SocketError> {
-        let Some(channel) = channel_of(id) else { return Err(wrong_kind("send")) };
-        let bytes = DataSize::from_bytes(datagram.len() as u64);
-        // The client's socket has room for what little it says.
-        if self.from == Port::Sender && !self.socket.admit(bytes, self.wires) {
-            return Ok(DatagramSend::WouldBlock);
-        }
-        let cargo = Cargo::session(self.number, channel, sequence, self.socket.filled(datagram));
-        let station = if self.from == Port::Sender { self.station } else { 0 };
-        self.wires.send(self.now, self.from, station, packet_size(bytes), cargo);
-        Ok(DatagramSend::Sent)
-    }
-
-    fn free_room(&mut self, _: ChannelId) -> Result<DataSize, SocketError> {
-        Ok(self.socket.free_room())
-    }
-
-    fn write(&mut self, _: ChannelId, _: &[u8]) -> Result<usize, SocketError> {
-        Err(wrong_kind("write"))
-    }
-
-    fn unsent(&mut self, _: ChannelId) -> Result<DataSize, SocketError> {
-        Err(wrong_kind("unsent"))
-    }
-
-    fn finish(&mut self, _: ChannelId) -> Result<(), SocketError> {
-        Err(wrong_kind("finish"))
     }
 }

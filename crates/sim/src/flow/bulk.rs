@@ -44,7 +44,7 @@ struct OwnWires<'a> {
 impl Outlet for OwnWires<'_> {
     fn send(&mut self, now: Timestamp, from: Port, segment: Segment) {
         let station = if from == Port::Sender { self.station } else { 0 };
-        let cargo = Cargo::segment_of(self.flow, self.connection, segment);
+        let cargo = Cargo::segment(self.flow, self.connection, segment);
         self.wires.send(now, from, station, segment.packet_size(), cargo);
     }
 
@@ -62,7 +62,7 @@ impl BulkFlow {
         start_of: impl Fn(usize) -> Timestamp,
     ) -> Result<Self, SimError> {
         let BulkSetup { start, stop, .. } = *setup;
-        let (client, server) = tcp_configs(&setup.common, &setup.connection, largest_packet, Seed(0))?;
+        let (client, server) = tcp_configs(setup.common.name(), &setup.connection, largest_packet, Seed(0))?;
         let connection = |number| {
             let of = |config: &TcpConfig| TcpConfig { seed: seed(number), ..config.clone() };
             BulkConnection::new(&of(&client), &of(&server), start_of(number), stop)

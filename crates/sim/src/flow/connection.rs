@@ -1,15 +1,12 @@
 //! What the endpoints of a flow's connections are to be like.
 
 use framewire_scenario::TcpOptions;
-use framewire_session::{CommonSetup, ConnectionSettings};
+use framewire_session::ConnectionSettings;
 use framewire_tcp::{IP_AND_TCP_HEADERS, TcpConfig};
-use framewire_units::{DataSize, Duration, Seed};
+use framewire_units::{Duration, Seed};
 
 use crate::check::congestion;
 use crate::error::SimError;
-
-/// `net.core.wmem_default` of Linux: SO_SNDBUF of a socket where it was not set.
-pub(super) const DEFAULT_SEND_BUFFER: DataSize = DataSize::from_bytes(212_992);
 
 /// Payload of a packet of `largest_packet` bytes, without options (RFC 9293, 3.7.1).
 fn maximum_segment(largest_packet: u16) -> u32 {
@@ -18,14 +15,14 @@ fn maximum_segment(largest_packet: u16) -> u32 {
 
 /// The endpoints of a flow: at the sender as the scenario says, at the receiver as the kernel has it by itself.
 pub(super) fn tcp_configs(
-    flow: &CommonSetup,
+    flow: &str,
     settings: &ConnectionSettings,
     largest_packet: u16,
     seed: Seed,
 ) -> Result<(TcpConfig, TcpConfig), SimError> {
     let client = TcpConfig {
         maximum_segment: maximum_segment(settings.mtu),
-        congestion: congestion(settings.congestion.as_deref(), flow.name())?,
+        congestion: congestion(settings.congestion.as_deref(), flow)?,
         send_buffer: settings.send_buffer,
         unsent_limit: settings.unsent_limit,
         // A frame's tail must not wait for an acknowledgement (RFC 9293, 3.7.4).

@@ -8,19 +8,21 @@ mod movie;
 use framewire_link::Port;
 use framewire_recording::record::RateSample;
 use framewire_scenario::Scenario;
-use framewire_session::FlowSetup;
 use framewire_session::half::ChannelId;
-use framewire_session::lifecycle::{FlowOutcome, ReceivedMovie};
+use framewire_session::lifecycle::{FlowEnds, FlowOutcome, ReceivedMovie};
+use framewire_session::{ConnectionSettings, FlowSetup};
 use framewire_units::{Seed, Timestamp};
 use framewire_world::{session_seed, start_of};
 
 use self::adaptive::AdaptiveFlow;
 use self::bulk::BulkFlow;
+use self::connection::tcp_configs;
 use self::movie::MovieFlow;
 use crate::cargo::Body;
 use crate::error::SimError;
 use crate::progress::FlowProgress;
 use crate::record::FlowWires;
+use crate::socket::FlowSockets;
 use framewire_world::FlowState;
 
 /// One flow.
@@ -45,15 +47,6 @@ impl Flow {
     ) -> Result<Self, SimError> {
         let seed = |place: &[u64]| Seed(scenario.seed().stream("tcp", place).next_u64());
         Ok(match setup {
-            FlowSetup::Adaptive(setup) => {
-                let flow = AdaptiveFlow::new(
-                    setup,
-                    number,
-                    session_seed(scenario, number),
-                    received.into_iter().next().unwrap_or_default(),
-                )?;
-                Self::Adaptive(Box::new(flow))
-            }
             FlowSetup::Bulk(setup) => {
                 let seed_of = |connection| match connection {
                     0 => seed(&[number as u64]),
@@ -63,13 +56,35 @@ impl Flow {
                 let flow = BulkFlow::new(setup, number, largest_packet, seed_of, start_of)?;
                 Self::Bulk(Box::new(flow))
             }
-            FlowSetup::Datagram(setup) => Self::Movie(Box::new(MovieFlow::over_datagrams(setup, number, received))),
-            FlowSetup::Stream(setup) => {
-                let flow = MovieFlow::over_stream(setup, number, largest_packet, seed(&[number as u64]), received)?;
-                Self::Movie(Box::new(flow))
+            setup => {
+                let ends = FlowEnds::of(setup, session_seed(scenario, number), received);
+                let ends = ends.map_err(|error| SimError::Input(error.to_string()))?;
+                let configs = |settings: &ConnectionSettings| {
+                    tcp_configs(setup.name(), settings, largest_packet, seed(&[number as u64]))
+                };
+                let place = (number, usize::from(setup.settings().station));
+                let sockets = FlowSockets::open(place, &setup.channels(), configs, Timestamp::ZERO)?;
+                match (ends, setup) {
+                    (Some(FlowEnds::Movie(sending, receiving)), _) => {
+                        Self::Movie(Box::new(MovieFlow::new(sockets, sending, receiving)))
+                    }
+                    (Some(FlowEnds::Levels(serving, viewing)), FlowSetup::Adaptive(setup)) => {
+                        Self::Adaptive(Box::new(AdaptiveFlow::new(setup, sockets, serving, viewing)))
+                    }
+                    _ => unreachable!("invariant: check_scenario has refused applications"),
+                }
             }
-            FlowSetup::External(_) => unreachable!("invariant: check_scenario has refused applications"),
         })
+    }
+
+    /// As which of its connections a packet that comes out at the receiver's host counts: all of a stream is one, but for
+    /// what is said about it.
+    pub(crate) fn counted_as(&self, connection: u8) -> Option<u8> {
+        match self {
+            Self::Movie(flow) => flow.is_media(ChannelId(connection)).then_some(0),
+            Self::Adaptive(_) => Some(0),
+            Self::Bulk(_) => Some(connection),
+        }
     }
 
     /// When it has something to do by itself; never earlier than the last call's time.
@@ -106,8 +121,8 @@ impl Flow {
     ) {
         match (self, body) {
             (Self::Movie(flow), body) => flow.handle_delivery(now, (to, ChannelId(connection)), body, wires),
-            (Self::Adaptive(flow), Body::Session(channel, _, bytes)) => {
-                flow.handle_datagram(now, to, channel, bytes, wires);
+            (Self::Adaptive(flow), Body::Datagram(_, bytes)) => {
+                flow.handle_datagram(now, (to, ChannelId(connection)), bytes, wires);
             }
             (Self::Bulk(flow), Body::Segment(segment)) => flow.handle_segment(now, to, connection, &segment, wires),
             // No flow sends what is not its kind.
@@ -119,7 +134,7 @@ impl Flow {
     pub(crate) fn handle_released(&mut self, now: Timestamp, connection: u8, payload: u32, wires: &mut FlowWires) {
         match self {
             Self::Movie(flow) => flow.handle_released(now, ChannelId(connection), payload, wires),
-            Self::Adaptive(flow) => flow.handle_released(now, payload, wires),
+            Self::Adaptive(flow) => flow.handle_released(now, ChannelId(connection), payload, wires),
             Self::Bulk(flow) => flow.handle_released(now, connection, payload, wires),
         }
     }

@@ -1,22 +1,18 @@
 //! A flow of the movie: its two ends, its socket, and what they wait for.
 
 use framewire_link::Port;
-use framewire_session::half::ChannelId;
-use framewire_session::lifecycle::{FlowOutcome, MovieReceiving, MovieSending, ReceivedMovie, ReceivingStep, Settling};
-use framewire_session::{
-    DatagramSetup, RTCP_CHANNEL, ReceiverSession, SOUND_RTCP_CHANNEL, SenderProgress, StreamSetup,
-};
-use framewire_units::{Seed, Timestamp};
+use framewire_session::SenderProgress;
+use framewire_session::half::{Arrival, ChannelId};
+use framewire_session::lifecycle::{FlowEnd, FlowOutcome, MovieReceiving, MovieSending, Notice, Settling};
+use framewire_units::Timestamp;
 
-use super::connection::{DEFAULT_SEND_BUFFER, tcp_configs};
 use crate::cargo::Body;
-use crate::error::SimError;
 use crate::record::FlowWires;
-use crate::socket::{Connection, MovieSocket, UdpSender, UdpSockets};
+use crate::socket::FlowSockets;
 
 /// A flow of the movie.
 pub(crate) struct MovieFlow {
-    socket: MovieSocket,
+    sockets: FlowSockets,
     sending: MovieSending,
     /// While what was under way at the sender's end may still arrive.
     settling: Option<Settling>,
@@ -26,35 +22,14 @@ pub(crate) struct MovieFlow {
 }
 
 impl MovieFlow {
-    /// Flow number `number` over datagrams, ready to begin at the origin of the run; the movie and its sound are kept so.
-    pub(crate) fn over_datagrams(setup: &DatagramSetup, number: usize, received: [ReceivedMovie; 2]) -> Self {
-        let common = &setup.common;
-        let send_buffer = common.send_buffer().unwrap_or(DEFAULT_SEND_BUFFER);
-        let open = || UdpSender::new(number, common.station(), send_buffer);
-        let socket = MovieSocket::Udp(UdpSockets::new(open(), setup.has_sound_apart().then(open)));
-        let sending = MovieSending::new(setup.sender(), common.samples());
-        Self::new(socket, sending, receiving(setup.receiver(), received))
+    /// A flow that is ready to begin at the origin of the run.
+    pub(crate) fn new(sockets: FlowSockets, sending: MovieSending, receiving: MovieReceiving) -> Self {
+        Self { sockets, sending, settling: None, receiving, deadline: Timestamp::ZERO }
     }
 
-    /// The same over a connection. `largest_packet` is the MTU of the interfaces that it shares.
-    pub(crate) fn over_stream(
-        setup: &StreamSetup,
-        number: usize,
-        largest_packet: u16,
-        seed: Seed,
-        received: [ReceivedMovie; 2],
-    ) -> Result<Self, SimError> {
-        let common = &setup.common;
-        let (sender, receiver) = tcp_configs(common, &setup.connection, largest_packet, seed)?;
-        let place = (number, common.station());
-        let connection = Connection::open(place, &sender, &receiver, setup.opened_by(), Timestamp::ZERO);
-        let sending = MovieSending::new(setup.sender(), common.samples());
-        let receiving = receiving(setup.receiver(), received);
-        Ok(Self::new(MovieSocket::Tcp(Box::new(connection)), sending, receiving))
-    }
-
-    fn new(socket: MovieSocket, sending: MovieSending, receiving: MovieReceiving) -> Self {
-        Self { socket, sending, settling: None, receiving, deadline: Timestamp::ZERO }
+    /// True where what goes on a channel is a part of the stream, and not said about it.
+    pub(crate) fn is_media(&self, channel: ChannelId) -> bool {
+        self.sockets.is_media(channel)
     }
 
     /// When it has something to do by itself; never earlier than the last call's time.
@@ -69,7 +44,7 @@ impl MovieFlow {
 
     /// What the sender has done, the frames that arrived whole and with something missing, and whether all were offered.
     pub(crate) fn progress(&self) -> (SenderProgress, (u32, u32), bool) {
-        (self.sending.progress(), self.receiving.frames(), self.sending.is_draining() || self.sending.has_ended())
+        (self.sending.counts(), self.receiving.frames(), self.sending.is_draining() || self.sending.has_ended())
     }
 
     /// A packet of this flow comes out at a host.
@@ -80,38 +55,36 @@ impl MovieFlow {
         body: Body,
         wires: &mut FlowWires,
     ) {
-        match (&mut self.socket, body) {
-            (MovieSocket::Udp(sockets), Body::Datagram(bytes)) => {
-                self.receiving.handle_datagram(now, channel, &bytes);
-                sockets.recycle(bytes);
-            }
-            (MovieSocket::Udp(_), Body::Session(_, _, report)) => {
+        match body {
+            Body::Datagram(_, bytes) => {
+                let arrival = Arrival::Datagram(&bytes);
                 match to {
-                    Port::Sender => self.sending.handle_report(now, channel, &report),
-                    Port::Receiver => self.receiving.handle_datagram(now, channel, &report),
+                    Port::Sender => self.sending.handle_arrival(now, channel, arrival),
+                    Port::Receiver => self.receiving.handle_arrival(now, channel, arrival),
                 }
+                self.sockets.recycle(bytes);
+                // Nobody answers what is of the movie.
+                if !self.is_media(channel) {
+                    self.advance(now, wires);
+                }
+            }
+            Body::Segment(segment) => {
+                self.sockets.handle_segment(now, (to, channel), &segment, wires);
                 self.advance(now, wires);
             }
-            (MovieSocket::Tcp(connection), Body::Segment(segment)) => {
-                connection.handle_segment(now, to, &segment, wires);
-                self.advance(now, wires);
-            }
-            _ => {}
         }
     }
 
     /// The sender's own device has let go of a packet of this flow.
     pub(crate) fn handle_released(&mut self, now: Timestamp, channel: ChannelId, payload: u32, wires: &mut FlowWires) {
-        let is_report = [RTCP_CHANNEL, SOUND_RTCP_CHANNEL].contains(&channel);
-        if !is_report {
-            self.socket.handle_released(now, channel, payload, wires);
+        if self.sockets.handle_released(now, channel, payload, wires) {
             self.advance(now, wires);
         }
     }
 
     /// Ends the stream early.
     pub(crate) fn stop(&mut self, now: Timestamp, wires: &mut FlowWires) {
-        self.socket.handle_timeout(now, wires);
+        self.sockets.handle_timeout(now, wires);
         if !self.sending.has_ended() {
             self.sending.stop(now);
             self.begin_settling(now, wires);
@@ -121,10 +94,8 @@ impl MovieFlow {
 
     /// Does what is due at `now`.
     pub(crate) fn advance(&mut self, now: Timestamp, wires: &mut FlowWires) {
-        self.socket.handle_timeout(now, wires);
-        if self.sending.listens() {
-            self.sending.listen(now, &mut self.socket.at(now, wires));
-        }
+        self.sockets.handle_timeout(now, wires);
+        self.sending.receive(now, &mut self.sockets.at(now, Port::Sender, wires));
         if !self.sending.has_ended() {
             self.send(now, wires);
         }
@@ -133,11 +104,11 @@ impl MovieFlow {
 
     /// Sends as long as the socket takes something.
     fn send(&mut self, now: Timestamp, wires: &mut FlowWires) {
-        while self.sending.is_due(now, || self.socket.is_writable()) {
-            let before = self.socket.queued();
-            self.sending.poll(now, &mut self.socket.at(now, wires));
+        while self.sending.is_due(now, |channel| self.sockets.is_writable(channel)) {
+            let before = self.sockets.queued();
+            self.sending.drive(now, &mut self.sockets.at(now, Port::Sender, wires));
             // A socket that says it is writable and takes nothing would be asked for ever.
-            if self.sending.waits_for_room() && self.socket.queued() == before {
+            if self.sending.waits_for_room().is_some() && self.sockets.queued() == before {
                 return;
             }
         }
@@ -147,8 +118,8 @@ impl MovieFlow {
     }
 
     fn begin_settling(&mut self, now: Timestamp, wires: &mut FlowWires) {
-        self.socket.close(now, wires);
-        if !self.sending.tells_its_end() {
+        self.sockets.close(now, wires);
+        if self.sending.notice() == Notice::WhenSettled {
             self.settling = Some(Settling::new(now, wires.entered()));
         }
     }
@@ -158,11 +129,14 @@ impl MovieFlow {
         let settling = self.settling.as_mut();
         let has_settled =
             settling.is_some_and(|settling| settling.has_ended(now, |packets| wires.has_settled(packets)));
+        if has_settled {
+            self.receiving.handle_other_ended(now);
+        }
         // Datagrams were handed over as they came: there is nothing to read before the end.
         let is_due = self.receiving.next_timeout().is_some_and(|at| at <= now);
-        if has_settled || is_due || self.socket.is_stream() || self.receiving.has_failed() {
-            let mut socket = self.socket.at(now, wires);
-            while self.receiving.poll(now, has_settled, &mut socket) == ReceivingStep::Again {}
+        if has_settled || is_due || self.sockets.have_stream() || self.receiving.has_failed() {
+            let mut sockets = self.sockets.at(now, Port::Receiver, wires);
+            while self.receiving.poll(now, &mut sockets) {}
         }
         if has_settled || self.receiving.has_ended() {
             self.settling = None;
@@ -176,7 +150,7 @@ impl MovieFlow {
         }
         let settling = self.settling.map(|settling| settling.next_look());
         let timeouts =
-            [self.socket.next_timeout(), self.sending.next_timeout(), settling, self.receiving.next_timeout()];
+            [self.sockets.next_timeout(), self.sending.next_timeout(), settling, self.receiving.next_timeout()];
         timeouts.iter().fold(Timestamp::MAX, |first, at| at.map_or(first, |at| at.min(first)))
     }
 
@@ -184,9 +158,4 @@ impl MovieFlow {
     pub(crate) fn into_outcome(self) -> (FlowOutcome, Vec<u8>) {
         self.receiving.into_outcome(self.sending)
     }
-}
-
-/// A receiver that keeps the movie and its sound.
-fn receiving(session: ReceiverSession, [movie, sound]: [ReceivedMovie; 2]) -> MovieReceiving {
-    MovieReceiving::new(session, movie).with_sound(sound)
 }

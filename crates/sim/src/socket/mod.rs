@@ -8,12 +8,12 @@
 //! other world, never fills.
 
 mod memory;
-mod movie;
+mod sockets;
 mod stream;
 mod udp;
 
 pub use memory::truesize;
 
-pub(crate) use movie::{MovieSocket, UdpSockets, wrong_kind};
-pub(crate) use stream::{Connection, endpoint_sample, timed_out};
-pub(crate) use udp::{UdpSender, packet_size};
+pub(crate) use sockets::FlowSockets;
+pub(crate) use stream::{endpoint_sample, timed_out};
+pub(crate) use udp::packet_size;

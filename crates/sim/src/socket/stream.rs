@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use framewire_link::Port;
 use framewire_recording::record::FlowSample;
-use framewire_session::half::End;
+use framewire_session::half::{ChannelId, End};
 use framewire_tcp::{Endpoint, Segment, TcpConfig};
 use framewire_transport::socket::SocketError;
 use framewire_units::Timestamp;
@@ -16,8 +16,9 @@ use crate::record::FlowWires;
 pub(crate) struct Connection {
     flow: usize,
     station: usize,
+    channel: ChannelId,
     pub(crate) sender: Endpoint,
-    pub(crate) receiver: Endpoint,
+    receiver: Endpoint,
     /// Under way to the receiver, and to the sender.
     bytes: ByteQueue,
     requests: ByteQueue,
@@ -50,10 +51,10 @@ pub(crate) fn endpoint_sample(sender: &Endpoint, at: Timestamp) -> FlowSample {
 }
 
 impl Connection {
-    /// A connection of flow number `flow`, whose sender is on a wireless station; the SYN of the end that opens it is ready
+    /// A connection of a channel of flow number `flow`, whose sender is on a wireless station; the SYN of the end that opens it is ready
     /// to be sent at `now`.
     pub(crate) fn open(
-        (flow, station): (usize, usize),
+        (flow, station, channel): (usize, usize, ChannelId),
         sender: &TcpConfig,
         receiver: &TcpConfig,
         opened_by: End,
@@ -64,7 +65,7 @@ impl Connection {
             End::Receiver => (Endpoint::server(sender), Endpoint::client(receiver, now)),
         };
         let (bytes, requests) = (ByteQueue::default(), ByteQueue::default());
-        Self { flow, station, sender, receiver, bytes, requests, buffer: Vec::new() }
+        Self { flow, station, channel, sender, receiver, bytes, requests, buffer: Vec::new() }
     }
 
     /// A segment comes out at a host; what it sets off is sent.
@@ -108,7 +109,7 @@ impl Connection {
     /// Sends what the sender has to send. Where the bottleneck is remote, its device is done with a segment at once.
     fn transmit_sender(&mut self, now: Timestamp, wires: &mut FlowWires) {
         while let Some(segment) = self.sender.poll_transmit(now) {
-            let cargo = Cargo::segment(self.flow, segment);
+            let cargo = Cargo::segment(self.flow, self.channel.0, segment);
             wires.send(now, Port::Sender, self.station, segment.packet_size(), cargo);
             if !wires.is_local() {
                 self.sender.handle_released(now, segment.payload);
@@ -119,63 +120,80 @@ impl Connection {
     /// The receiver's device holds nothing back.
     fn transmit_receiver(&mut self, now: Timestamp, wires: &mut FlowWires) {
         while let Some(segment) = self.receiver.poll_transmit(now) {
-            wires.send(now, Port::Receiver, 0, segment.packet_size(), Cargo::segment(self.flow, segment));
+            wires.send(
+                now,
+                Port::Receiver,
+                0,
+                segment.packet_size(),
+                Cargo::segment(self.flow, self.channel.0, segment),
+            );
             self.receiver.handle_released(now, segment.payload);
         }
     }
 
-    /// Reads up to `most` bytes at the receiver; nothing read, nothing there.
-    pub(crate) fn read(&mut self, now: Timestamp, most: usize, wires: &mut FlowWires) -> &[u8] {
-        let count = self.receiver.read(now, most as u64) as usize;
-        self.bytes.read(count, &mut self.buffer);
+    /// The endpoint at a host.
+    pub(crate) fn endpoint(&self, at: Port) -> &Endpoint {
+        match at {
+            Port::Sender => &self.sender,
+            Port::Receiver => &self.receiver,
+        }
+    }
+
+    fn transmit(&mut self, now: Timestamp, from: Port, wires: &mut FlowWires) {
+        match from {
+            Port::Sender => self.transmit_sender(now, wires),
+            Port::Receiver => self.transmit_receiver(now, wires),
+        }
+    }
+
+    /// Reads up to `most` bytes at a host; nothing read, nothing there.
+    pub(crate) fn read(&mut self, now: Timestamp, at: Port, most: usize, wires: &mut FlowWires) -> &[u8] {
+        let (endpoint, bytes) = match at {
+            Port::Sender => (&mut self.sender, &mut self.requests),
+            Port::Receiver => (&mut self.receiver, &mut self.bytes),
+        };
+        let count = endpoint.read(now, most as u64) as usize;
+        bytes.read(count, &mut self.buffer);
         if count > 0 {
-            self.transmit_receiver(now, wires);
+            self.transmit(now, at, wires);
         }
         &self.buffer
     }
 
-    /// The same at the sender, of what the receiver said.
-    pub(crate) fn read_request(&mut self, now: Timestamp, most: usize, wires: &mut FlowWires) -> &[u8] {
-        let count = self.sender.read(now, most as u64) as usize;
-        self.requests.read(count, &mut self.buffer);
-        if count > 0 {
-            self.transmit_sender(now, wires);
-        }
-        &self.buffer
-    }
-
-    /// Writes at the sender what fits. What is written is sent from inside the write, as the kernel does.
-    pub(crate) fn write(&mut self, now: Timestamp, bytes: &[u8], wires: &mut FlowWires) -> Result<usize, SocketError> {
-        if self.sender.has_failed() {
-            return Err(timed_out());
-        }
-        let taken = self.sender.write(now, bytes.len() as u64) as usize;
-        self.bytes.write(&bytes[..taken]);
-        // Also where nothing was taken: the first write finds the SYN ready, which would else wait for its timeout.
-        self.transmit_sender(now, wires);
-        Ok(taken)
-    }
-
-    /// The same at the receiver, of what it says to the sender.
-    pub(crate) fn write_request(
+    /// Writes at a host what fits. What is written is sent from inside the write, as the kernel does.
+    pub(crate) fn write(
         &mut self,
         now: Timestamp,
+        at: Port,
         bytes: &[u8],
         wires: &mut FlowWires,
     ) -> Result<usize, SocketError> {
-        if self.receiver.has_failed() {
+        let (endpoint, queue) = match at {
+            Port::Sender => (&mut self.sender, &mut self.bytes),
+            Port::Receiver => (&mut self.receiver, &mut self.requests),
+        };
+        if endpoint.has_failed() {
             return Err(timed_out());
         }
-        let taken = self.receiver.write(now, bytes.len() as u64) as usize;
-        self.requests.write(&bytes[..taken]);
-        self.transmit_receiver(now, wires);
+        let taken = endpoint.write(now, bytes.len() as u64) as usize;
+        queue.write(&bytes[..taken]);
+        // Also where nothing was taken: the first write finds the SYN ready, which would else wait for its timeout.
+        self.transmit(now, at, wires);
         Ok(taken)
     }
 
-    /// Ends the sender's stream after what was written, as close(2) does.
+    /// Ends the stream of a host after what was written, as shutdown(2) and close(2) do.
+    pub(crate) fn finish(&mut self, now: Timestamp, at: Port, wires: &mut FlowWires) {
+        match at {
+            Port::Sender => self.sender.finish(now),
+            Port::Receiver => self.receiver.finish(now),
+        }
+        self.transmit(now, at, wires);
+    }
+
+    /// Ends the sender's stream.
     pub(crate) fn close(&mut self, now: Timestamp, wires: &mut FlowWires) {
-        self.sender.finish(now);
-        self.transmit_sender(now, wires);
+        self.finish(now, Port::Sender, wires);
     }
 }
 
@@ -254,23 +272,23 @@ mod tests {
         );
         let network = Network::new(&network, Seed(1)).expect("it can be");
         let recording = Recording { deliveries: true, ..Recording::default() };
-        let mut wires = FlowWires::new(network, false, PacketRecorder::new(recording, 1));
+        let mut wires = FlowWires::new(network, false, PacketRecorder::new(recording, vec![vec![]]));
         let config = TcpConfig { no_delay: true, ..TcpConfig::default() };
         let at = Timestamp::from_millis;
-        let mut connection = Connection::open((0, 0), &config, &config, End::Receiver, at(0));
+        let mut connection = Connection::open((0, 0, ChannelId(0)), &config, &config, End::Receiver, at(0));
         // The sender waits: nothing goes before the receiver's first write, which finds no connection yet.
-        assert_eq!(connection.write(at(0), b"unasked", &mut wires), Ok(0));
-        assert_eq!((wires.entered(), connection.write_request(at(0), b"please", &mut wires)), (0, Ok(0)));
+        assert_eq!(connection.write(at(0), Port::Sender, b"unasked", &mut wires), Ok(0));
+        assert_eq!((wires.entered(), connection.write(at(0), Port::Receiver, b"please", &mut wires)), (0, Ok(0)));
         assert_eq!(wires.entered(), 1, "its SYN");
         settle(&mut connection, &mut wires, at(0), at(25));
         assert!(connection.receiver.is_established());
-        assert_eq!(connection.write_request(at(25), b"please", &mut wires), Ok(6));
+        assert_eq!(connection.write(at(25), Port::Receiver, b"please", &mut wires), Ok(6));
         settle(&mut connection, &mut wires, at(25), at(40));
-        assert_eq!(connection.read_request(at(40), 100, &mut wires), b"please");
-        assert_eq!(connection.write(at(40), &[7; 30_000], &mut wires), Ok(30_000));
+        assert_eq!(connection.read(at(40), Port::Sender, 100, &mut wires), b"please");
+        assert_eq!(connection.write(at(40), Port::Sender, &[7; 30_000], &mut wires), Ok(30_000));
         settle(&mut connection, &mut wires, at(40), at(400));
-        assert_eq!(connection.read(at(400), 1 << 20, &mut wires), [7; 30_000]);
-        assert!(connection.read_request(at(400), 100, &mut wires).is_empty());
+        assert_eq!(connection.read(at(400), Port::Receiver, 1 << 20, &mut wires), [7; 30_000]);
+        assert!(connection.read(at(400), Port::Sender, 100, &mut wires).is_empty());
         connection.close(at(400), &mut wires);
         settle(&mut connection, &mut wires, at(400), at(500));
         assert!(connection.receiver.has_ended() && !connection.sender.has_ended());

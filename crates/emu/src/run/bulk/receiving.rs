@@ -9,7 +9,7 @@ use framewire_transport::socket::SocketError;
 
 use super::BulkPlan;
 use crate::control::{Failure, FlowProgress, Interest, StopFlag, wait_for_any};
-use crate::run::sockets::{READ_SIZE, cannot_listen, receiver_address, stamp};
+use crate::run::sockets::{READ_SIZE, cannot_open, receiver_address, stamp};
 use framewire_world::FlowState;
 
 /// A receiver that listens and has received nothing yet.
@@ -45,7 +45,7 @@ impl BulkReceiving {
         let listener =
             TcpListener::bind_for(receiver_address(plan.port), &TcpOptions::default(), plan.connections.into());
         Ok(Self {
-            listener: listener.map_err(|error| cannot_listen(&plan.name, "receiver", error))?,
+            listener: listener.map_err(|error| cannot_open(&plan.name, "receiver", error))?,
             awaited: plan.connections,
             connections: Vec::new(),
             buffer: vec![0; READ_SIZE],

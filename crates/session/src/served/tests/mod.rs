@@ -9,10 +9,10 @@ use framewire_units::{DataSize, Duration, Timestamp};
 use framewire_wire::http::{IDLE_TIMEOUT, Item, Reader};
 
 use super::*;
+use crate::channels::MOVIE_CHANNEL;
 use crate::flow::{FlowSetup, StreamSetup};
 use crate::half::{Arrival, ChannelId, Channels, Half, Wait};
 use crate::plan::SendingPlan;
-use crate::sender::MOVIE_CHANNEL;
 
 mod rtsp;
 

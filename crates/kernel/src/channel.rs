@@ -1,0 +1,183 @@
+//! One channel: a socket of datagrams, or a connection that one end opens and for which the other one listens.
+
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use framewire_session::half::{ChannelId, ChannelKind, End};
+use framewire_session::{ChannelSetup, SocketsSetup};
+use framewire_sockets::{
+    OpenError, TcpListener, TcpOptions, TcpRead, TcpReceiver, TcpSender, UdpRead, UdpReceiver, UdpSender,
+};
+use framewire_transport::socket::SocketError;
+use framewire_units::DataSize;
+
+use crate::options::{options_of, udp_options};
+use crate::place::{Listened, Place};
+
+/// Datagrams and connections of others that one look passes over.
+const PASSED_OVER: usize = 64;
+
+/// A channel of one end.
+pub(crate) struct Channel {
+    pub(crate) id: ChannelId,
+    pub(crate) is_media: bool,
+    pub(crate) socket: Socket,
+    pub(crate) listened: Listened,
+    /// Nothing more comes on it.
+    pub(crate) has_ended: bool,
+}
+
+pub(crate) enum Socket {
+    /// Datagrams to and from a peer that is known.
+    Datagram(UdpSender, UdpReceiver),
+    /// Datagrams of whoever is heard first.
+    Bound(UdpReceiver),
+    Listening(TcpListener),
+    /// A connection that this end is to open.
+    Closed(TcpOptions, Option<SocketAddr>, SocketAddr),
+    Open(TcpSender, TcpReceiver),
+}
+
+/// What one look at a channel gave.
+pub(crate) enum Taken {
+    Nothing,
+    Opened,
+    /// So many bytes, with the kernel's stamp.
+    Datagram(usize, Option<u64>),
+    Bytes(usize, Option<u64>),
+    Ended,
+}
+
+impl Channel {
+    /// Opens what can be opened before the flow begins: not the connections of this end.
+    pub(crate) fn open(setup: &ChannelSetup, place: &Place, shared: Option<DataSize>) -> Result<Self, OpenError> {
+        let (own, peer) = (place.own(setup.port), place.peer(setup.port));
+        let socket = match (&setup.sockets, setup.channel.kind) {
+            (SocketsSetup::Stream(settings), ChannelKind::Stream(opened_by)) => {
+                let options = options_of(place.end, settings);
+                match peer {
+                    Some(peer) if opened_by == place.end => {
+                        Socket::Closed(options, Some(own).filter(|own| own.port() > 0), peer)
+                    }
+                    _ => Socket::Listening(TcpListener::bind(own, &options)?),
+                }
+            }
+            (SocketsSetup::Datagram(ends), _) => {
+                let own_end = if place.end == End::Sender { 0 } else { 1 };
+                let options = udp_options(&ends[own_end], shared);
+                match peer {
+                    Some(peer) => {
+                        let mut sender = UdpSender::open(own, peer, &options)?;
+                        // A peer that is not there yet, or no more, loses what is sent to it.
+                        sender.ignore_refusal();
+                        let receiver = sender.receiver().map_err(system)?;
+                        Socket::Datagram(sender, receiver)
+                    }
+                    None => Socket::Bound(UdpReceiver::bind(own, &options)?),
+                }
+            }
+            (SocketsSetup::Stream(_), ChannelKind::Datagram) => {
+                unreachable!("invariant: a channel of datagrams has sockets of datagrams")
+            }
+        };
+        let listened = Listened::default();
+        Ok(Self { id: setup.channel.id, is_media: setup.is_media(), socket, listened, has_ended: false })
+    }
+
+    /// Begins to open the connection, where this end does so.
+    pub(crate) fn connect(&mut self) -> Result<(), OpenError> {
+        let Socket::Closed(options, own, peer) = &self.socket else { return Ok(()) };
+        let sender = TcpSender::start(*own, *peer, options)?;
+        let receiver = sender.receiver().map_err(system)?;
+        self.socket = Socket::Open(sender, receiver);
+        Ok(())
+    }
+
+    /// Takes what one call gives.
+    pub(crate) fn take(&mut self, buffer: &mut [u8]) -> Result<Taken, SocketError> {
+        let taken = match &mut self.socket {
+            Socket::Datagram(_, receiver) => match receiver.receive(buffer)? {
+                UdpRead::Nothing => Taken::Nothing,
+                UdpRead::Datagram { length, realtime_nanos, .. } => Taken::Datagram(length, realtime_nanos),
+            },
+            Socket::Bound(receiver) => {
+                for _ in 0..PASSED_OVER {
+                    let UdpRead::Datagram { length, realtime_nanos, from, .. } = receiver.receive(buffer)? else {
+                        break;
+                    };
+                    if self.listened.takes(from) {
+                        return Ok(Taken::Datagram(length, realtime_nanos));
+                    }
+                }
+                Taken::Nothing
+            }
+            Socket::Listening(listener) => {
+                for _ in 0..PASSED_OVER {
+                    let Some(receiver) = listener.accept()? else { break };
+                    // One that is gone already has no address.
+                    let Ok(from) = receiver.peer_address() else { continue };
+                    if self.listened.takes(from) {
+                        self.socket = Socket::Open(receiver.sender()?, receiver);
+                        return Ok(Taken::Opened);
+                    }
+                }
+                Taken::Nothing
+            }
+            Socket::Closed(..) => Taken::Nothing,
+            Socket::Open(_, receiver) => match receiver.read(buffer)? {
+                TcpRead::Nothing => Taken::Nothing,
+                TcpRead::End => {
+                    self.has_ended = true;
+                    Taken::Ended
+                }
+                TcpRead::Bytes { length, realtime_nanos } => Taken::Bytes(length, realtime_nanos),
+            },
+        };
+        Ok(taken)
+    }
+
+    /// Throws away the next that came, a datagram or a connection, and counts it as of others.
+    pub(crate) fn discard(&mut self, buffer: &mut [u8]) -> Result<(), SocketError> {
+        match &mut self.socket {
+            Socket::Datagram(_, receiver) | Socket::Bound(receiver) => drop(receiver.receive(buffer)?),
+            Socket::Listening(listener) => drop(listener.accept()?),
+            Socket::Closed(..) | Socket::Open(..) => return Ok(()),
+        }
+        self.listened.of_others += 1;
+        Ok(())
+    }
+
+    /// Where it listens, or is bound; `None` of a connection.
+    pub(crate) fn local_address(&self) -> Result<Option<SocketAddr>, SocketError> {
+        match &self.socket {
+            Socket::Datagram(sender, _) => sender.local_address().map(Some),
+            Socket::Bound(receiver) => receiver.local_address().map(Some),
+            Socket::Listening(listener) => listener.local_address().map(Some),
+            Socket::Closed(..) | Socket::Open(..) => Ok(None),
+        }
+    }
+
+    /// What has not left this host, or is not acknowledged.
+    pub(crate) fn queued(&self) -> Result<DataSize, SocketError> {
+        match &self.socket {
+            Socket::Datagram(sender, _) => sender.queued(),
+            Socket::Open(sender, _) => sender.queued(),
+            Socket::Bound(_) | Socket::Listening(_) | Socket::Closed(..) => Ok(DataSize::ZERO),
+        }
+    }
+
+    /// What poll(2) waits for; `None` of a connection that was not opened yet.
+    pub(crate) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        match &self.socket {
+            Socket::Datagram(sender, _) => Some(sender.as_fd()),
+            Socket::Bound(receiver) => Some(receiver.as_fd()),
+            Socket::Listening(listener) => Some(listener.as_fd()),
+            Socket::Open(sender, _) => Some(sender.as_fd()),
+            Socket::Closed(..) => None,
+        }
+    }
+}
+
+fn system(error: SocketError) -> OpenError {
+    OpenError::System { operation: error.operation, reason: error.reason }
+}

@@ -1,0 +1,61 @@
+//! Where one end of a flow is, and where the other.
+
+use std::net::{IpAddr, SocketAddr};
+
+use framewire_session::half::End;
+
+/// Where one end of a flow is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Which end.
+    pub end: End,
+    /// The address of this host, and the port of the flow here: the first one, or 0 for any that is free.
+    pub own: SocketAddr,
+    /// The same of the other host; `None`: of the one that is heard first.
+    pub peer: Option<SocketAddr>,
+}
+
+impl Place {
+    /// The address here of a channel whose port is by so much higher than that of the flow.
+    pub(crate) fn own(&self, port: u16) -> SocketAddr {
+        at(self.own, port)
+    }
+
+    /// The address of the other end of such a channel.
+    pub(crate) fn peer(&self, port: u16) -> Option<SocketAddr> {
+        self.peer.map(|peer| at(peer, port))
+    }
+}
+
+/// Port 0 is any, whatever is above it.
+fn at(first: SocketAddr, above: u16) -> SocketAddr {
+    match first.port() {
+        0 => first,
+        port => SocketAddr::new(first.ip(), port.saturating_add(above)),
+    }
+}
+
+/// Who is listened to: the other end alone, which may be known by its host, or only when it has been heard.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Listened {
+    /// Who was heard first.
+    pub(crate) heard: Option<SocketAddr>,
+    /// The host that it is at, where it has announced itself.
+    pub(crate) expected: Option<IpAddr>,
+    /// Datagrams and connections of others.
+    pub(crate) of_others: u64,
+}
+
+impl Listened {
+    /// Whether what comes from there is of the other end; what is not is counted.
+    pub(crate) fn takes(&mut self, from: SocketAddr) -> bool {
+        let is_other =
+            self.heard.is_some_and(|heard| heard != from) || self.expected.is_some_and(|host| host != from.ip());
+        if is_other {
+            self.of_others += 1;
+        } else {
+            self.heard = Some(from);
+        }
+        !is_other
+    }
+}

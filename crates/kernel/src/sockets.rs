@@ -1,0 +1,287 @@
+//! The sockets of one end of a flow.
+
+use std::cell::Cell;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::BorrowedFd;
+
+use framewire_endpoint::Clock;
+use framewire_recording::record::FlowSample;
+use framewire_session::half::{Arrival, ChannelId, Channels};
+use framewire_session::lifecycle::{Came, FlowEnd, HostSockets};
+use framewire_session::{ChannelSetup, MOVIE_CHANNEL, SendBuffer, SocketsSetup};
+use framewire_sockets::{Interest, OpenError, TcpSender, UdpSender, Watch, wait};
+use framewire_transport::socket::{DatagramSend, DatagramSocket, SocketError, StreamSocket};
+use framewire_units::{DataSize, Duration, Timestamp};
+
+use crate::channel::{Channel, Socket, Taken};
+use crate::options::sample_connection;
+use crate::place::Place;
+
+/// Bytes that one read takes: more than any datagram.
+const READ_SIZE: usize = 65_536;
+
+/// The sockets of one end of a flow, and the clock that their times are put on.
+///
+/// A datagram that says when it left is made when it can leave: of such, one is sent at a moment, which lasts until what came
+/// is asked for again.
+pub struct FlowSockets<C> {
+    channels: Vec<Channel>,
+    clock: C,
+    buffer: Vec<u8>,
+    /// Bytes of the stream that came.
+    came: u64,
+    /// Those that were counted.
+    counted: u64,
+    /// When the last of them came.
+    last: Option<Timestamp>,
+    /// One was sent at this moment, and whether another one was asked for.
+    has_sent: bool,
+    asked_for_more: Cell<bool>,
+    is_deaf: bool,
+}
+
+impl<C: Clock> FlowSockets<C> {
+    /// Opens the channels of a flow at one of its ends, but for the connections that this end opens, which
+    /// [`connect`](Self::connect) does; inside the host where they are to be.
+    ///
+    /// # Errors
+    /// When a port is taken, or the kernel does not make a socket as the flow says.
+    pub fn open(setups: &[ChannelSetup], place: &Place, clock: C) -> Result<Self, OpenError> {
+        let send_buffer_of = |setup: &ChannelSetup| {
+            let SocketsSetup::Datagram([sender, _]) = &setup.sockets else { return None };
+            let SendBuffer::Of(other) = sender.send_buffer else { return None };
+            let other = setups.iter().find(|setup| setup.channel.id == other)?;
+            let SocketsSetup::Datagram([sender, _]) = &other.sockets else { return None };
+            if let SendBuffer::Own(size) = sender.send_buffer { size } else { None }
+        };
+        let channels = setups.iter().map(|setup| Channel::open(setup, place, send_buffer_of(setup)));
+        Ok(Self {
+            channels: channels.collect::<Result<_, _>>()?,
+            clock,
+            buffer: vec![0; READ_SIZE],
+            came: 0,
+            counted: 0,
+            last: None,
+            has_sent: false,
+            asked_for_more: Cell::new(false),
+            is_deaf: false,
+        })
+    }
+
+    /// The same on another clock.
+    #[must_use]
+    pub fn on(self, clock: C) -> Self {
+        Self { clock, ..self }
+    }
+
+    /// Begins to open the connections that this end opens; inside its host.
+    ///
+    /// # Errors
+    /// When the kernel does not make a socket, or nothing listens at the other end.
+    pub fn connect(&mut self) -> Result<(), OpenError> {
+        self.channels.iter_mut().try_for_each(Channel::connect)
+    }
+
+    /// Waits for the connections of this end as long as `patience`; from then on a peer that takes nothing for as long has
+    /// broken them. False where `is_stopped` ended that, which is asked every `tick`.
+    ///
+    /// # Errors
+    /// When nobody answers.
+    pub fn wait_for_peer(
+        &self,
+        patience: Duration,
+        tick: Duration,
+        is_stopped: &dyn Fn() -> bool,
+    ) -> Result<bool, OpenError> {
+        let system = |error: SocketError| OpenError::System { operation: error.operation, reason: error.reason };
+        for channel in &self.channels {
+            let Socket::Open(sender, _) = &channel.socket else { continue };
+            let mut left = patience;
+            while !wait(sender, Interest::Write, left.min(tick)).map_err(system)? {
+                left = left.saturating_sub(tick);
+                if left.is_zero() {
+                    return Err(OpenError::NoAnswer(sender.peer()));
+                }
+                if is_stopped() {
+                    return Ok(false);
+                }
+            }
+            sender.connected()?;
+            sender.set_user_timeout(patience).map_err(system)?;
+        }
+        Ok(true)
+    }
+
+    /// What poll(2) is to wait for, for this end, and no longer than until when; at once, where it can go on.
+    pub fn watched(&self, end: &(impl FlowEnd + ?Sized)) -> (Vec<(BorrowedFd<'_>, Watch)>, Option<Timestamp>) {
+        let (now, awaited) = (self.clock.now(), end.wait());
+        let watched = self.channels.iter().filter_map(|channel| {
+            let read = !channel.has_ended && !self.is_deaf && end.wants(now, channel.id);
+            let write = awaited.room == Some(channel.id);
+            // A socket without interest is left out: its errors alone would wake the thread again and again.
+            Some((channel.descriptor()?, Watch { write, read })).filter(|_| read || write)
+        });
+        let until = if self.asked_for_more.get() { Some(now) } else { awaited.timeout };
+        (watched.collect(), until)
+    }
+
+    /// Nothing more is taken of what comes.
+    pub fn stop_reading(&mut self) {
+        self.is_deaf = true;
+    }
+
+    /// From now on only what comes from this host is taken.
+    pub fn expect(&mut self, host: IpAddr) {
+        self.channels.iter_mut().for_each(|channel| channel.listened.expected = Some(host));
+    }
+
+    /// Throws away the next that came on the first channel, a datagram or a connection; how many of others there were before.
+    ///
+    /// # Errors
+    /// When the socket is broken.
+    pub fn discard(&mut self) -> Result<u64, SocketError> {
+        let before = self.of_others();
+        let Self { channels, buffer, .. } = self;
+        channels.first_mut().map_or(Ok(()), |first| first.discard(buffer))?;
+        Ok(before)
+    }
+
+    /// Datagrams and connections of others that came.
+    pub fn of_others(&self) -> u64 {
+        self.channels.iter().map(|channel| channel.listened.of_others).sum()
+    }
+
+    /// Who was heard first on the first channel, where that was not known; `None` before anything came.
+    pub fn heard(&self) -> Option<SocketAddr> {
+        self.channels.first()?.listened.heard
+    }
+
+    /// Where the first channel listens, or is bound; `None` of a connection.
+    ///
+    /// # Errors
+    /// When the socket is broken.
+    pub fn local_address(&self) -> Result<Option<SocketAddr>, SocketError> {
+        self.channels.first().map_or(Ok(None), Channel::local_address)
+    }
+
+    /// The descriptor of the first channel, for poll(2).
+    pub fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.channels.first()?.descriptor()
+    }
+
+    /// Bytes of the stream that came.
+    pub fn came(&self) -> u64 {
+        self.came
+    }
+
+    /// Those since this was last asked.
+    pub fn take_count(&mut self) -> u64 {
+        let before = std::mem::replace(&mut self.counted, self.came);
+        self.came - before
+    }
+
+    /// When the last of them came.
+    pub fn last(&self) -> Option<Timestamp> {
+        self.last
+    }
+
+    fn find(&mut self, id: ChannelId) -> Option<&mut Socket> {
+        self.channels.iter_mut().find(|channel| channel.id == id).map(|channel| &mut channel.socket)
+    }
+
+    fn datagrams(&mut self, id: ChannelId, operation: &'static str) -> Result<&mut UdpSender, SocketError> {
+        match self.find(id) {
+            Some(Socket::Datagram(sender, _)) => Ok(sender),
+            _ => Err(wrong_kind(operation)),
+        }
+    }
+
+    /// The connection; `None` before it was opened.
+    fn stream(&mut self, id: ChannelId, operation: &'static str) -> Result<Option<&mut TcpSender>, SocketError> {
+        match self.find(id) {
+            Some(Socket::Open(sender, _)) => Ok(Some(sender)),
+            Some(Socket::Listening(_) | Socket::Closed(..)) => Ok(None),
+            _ => Err(wrong_kind(operation)),
+        }
+    }
+}
+
+/// The error of an operation on a socket of another kind: errno(3) has the words of EOPNOTSUPP.
+fn wrong_kind(operation: &'static str) -> SocketError {
+    SocketError { operation, reason: "Operation not supported".to_owned() }
+}
+
+impl<C: Clock> Channels for FlowSockets<C> {
+    /// A socket itself says so when it has none; what is asked for beside that is another moment.
+    fn has_room(&self, _: ChannelId) -> bool {
+        self.asked_for_more.set(self.has_sent);
+        !self.has_sent
+    }
+
+    fn send(&mut self, id: ChannelId, datagram: &[u8], _: Option<u32>) -> Result<DatagramSend, SocketError> {
+        let sent = self.datagrams(id, "send")?.send(datagram)?;
+        self.has_sent = true;
+        Ok(sent)
+    }
+
+    fn free_room(&mut self, id: ChannelId) -> Result<DataSize, SocketError> {
+        self.datagrams(id, "free_room")?.free_room()
+    }
+
+    fn write(&mut self, id: ChannelId, bytes: &[u8]) -> Result<usize, SocketError> {
+        self.stream(id, "write")?.map_or(Ok(0), |socket| socket.write(bytes))
+    }
+
+    fn unsent(&mut self, id: ChannelId) -> Result<DataSize, SocketError> {
+        self.stream(id, "unsent")?.map_or(Ok(DataSize::ZERO), |socket| socket.unsent())
+    }
+
+    fn finish(&mut self, id: ChannelId) -> Result<(), SocketError> {
+        self.stream(id, "finish")?.map_or(Ok(()), |socket| socket.finish())
+    }
+}
+
+impl<C: Clock> HostSockets for FlowSockets<C> {
+    fn take(&mut self, _: Timestamp, wanted: &dyn Fn(ChannelId) -> bool) -> Result<Option<Came<'_>>, SocketError> {
+        self.has_sent = false;
+        self.asked_for_more.set(false);
+        let Self { channels, buffer, clock, came, last, .. } = self;
+        for channel in channels.iter_mut().filter(|_| !self.is_deaf) {
+            if channel.has_ended || !wanted(channel.id) {
+                continue;
+            }
+            let (arrival, stamped) = match channel.take(buffer)? {
+                Taken::Nothing => continue,
+                Taken::Opened => (Arrival::Opened, None),
+                Taken::Ended => (Arrival::Ended, None),
+                Taken::Datagram(length, stamped) => (Arrival::Datagram(&buffer[..length]), stamped),
+                Taken::Bytes(length, stamped) => (Arrival::Bytes(&buffer[..length]), stamped),
+            };
+            let at = clock.arrival(stamped);
+            if let Arrival::Datagram(bytes) | Arrival::Bytes(bytes) = arrival
+                && channel.is_media
+            {
+                *came += bytes.len() as u64;
+                *last = Some(at);
+            }
+            return Ok(Some(Came { channel: channel.id, at, arrival }));
+        }
+        Ok(None)
+    }
+
+    fn queued(&mut self) -> Result<DataSize, SocketError> {
+        let media = self.channels.iter().filter(|channel| channel.is_media);
+        media.map(Channel::queued).try_fold(DataSize::ZERO, |sum, queued| Ok(sum + queued?))
+    }
+
+    fn sample(&mut self, at: Timestamp) -> Option<FlowSample> {
+        match self.find(MOVIE_CHANNEL) {
+            Some(Socket::Open(sender, _)) => sample_connection(sender, at),
+            Some(Socket::Datagram(..)) => {
+                let queued_bytes = Some(self.queued().ok()?.as_bytes());
+                Some(FlowSample { at, queued_bytes, ..FlowSample::default() })
+            }
+            _ => None,
+        }
+    }
+}

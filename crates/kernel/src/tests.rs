@@ -1,0 +1,186 @@
+//! Channels between two ends on this host.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::{Duration, Instant};
+
+use framewire_endpoint::RunClock;
+use framewire_session::half::{Arrival, Channel, ChannelId, ChannelKind, Channels, End, Wait};
+use framewire_session::lifecycle::{EndProgress, FlowEnd, HostSockets};
+use framewire_session::{Carries, ChannelSetup, ConnectionSettings, MOVIE_CHANNEL, RTCP_CHANNEL, SocketsSetup};
+use framewire_sockets::{UdpOptions, UdpSocket};
+use framewire_transport::socket::DatagramSend;
+use framewire_units::{DataSize, Timestamp};
+
+use super::*;
+
+const ANY: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
+type Sockets = FlowSockets<RunClock>;
+
+fn open(setups: &[ChannelSetup], end: End, own: SocketAddr, peer: Option<SocketAddr>) -> Sockets {
+    FlowSockets::open(setups, &Place { end, own, peer }, RunClock::start()).expect("there are ports")
+}
+
+fn stream(opened_by: End) -> ChannelSetup {
+    let congestion = Some("reno".to_owned());
+    let settings = ConnectionSettings { congestion, send_buffer: None, unsent_limit: None, options: None, mtu: 1_500 };
+    let channel = Channel { id: MOVIE_CHANNEL, kind: ChannelKind::Stream(opened_by) };
+    ChannelSetup { channel, carries: Carries::Movie, port: 0, sockets: SocketsSetup::Stream(settings) }
+}
+
+/// What comes within ten seconds.
+fn next(sockets: &mut Sockets) -> (ChannelId, Vec<u8>) {
+    let start = Instant::now();
+    loop {
+        assert!(start.elapsed() < Duration::from_secs(10), "nothing comes");
+        let Some(came) = sockets.take(Timestamp::ZERO, &|_| true).expect("it is not broken") else { continue };
+        let what = match came.arrival {
+            Arrival::Opened => b"opened",
+            Arrival::Ended => b"ended".as_slice(),
+            Arrival::Datagram(bytes) | Arrival::Bytes(bytes) => bytes,
+        };
+        return (came.channel, what.to_vec());
+    }
+}
+
+#[test]
+fn either_end_opens_a_connection_on_which_both_speak() {
+    for opened_by in [End::Sender, End::Receiver] {
+        let setups = [stream(opened_by)];
+        let other = if opened_by == End::Sender { End::Receiver } else { End::Sender };
+        let mut listens = open(&setups, other, ANY, None);
+        let address = listens.local_address().expect("it is not broken").expect("it listens");
+        assert_eq!(listens.take(Timestamp::ZERO, &|_| true).expect("it is not broken"), None);
+        assert_eq!(listens.write(MOVIE_CHANNEL, b"nobody is there"), Ok(0));
+        let mut connects = open(&setups, opened_by, ANY, Some(address));
+        assert_eq!(connects.write(MOVIE_CHANNEL, b"not yet"), Ok(0));
+        connects.connect().expect("it listens");
+        let patience = Duration::from_secs(10);
+        assert_eq!(connects.wait_for_peer(patience, patience, &|| false), Ok(true));
+        assert_eq!(next(&mut listens).1, b"opened");
+        assert_eq!(connects.write(MOVIE_CHANNEL, b"please"), Ok(6));
+        assert_eq!(next(&mut listens).1, b"please");
+        assert_eq!(listens.write(MOVIE_CHANNEL, b"here"), Ok(4));
+        assert_eq!(next(&mut connects).1, b"here");
+        assert_eq!((connects.came(), connects.take_count(), connects.take_count()), (4, 4, 0));
+        let sender = if opened_by == End::Sender { &mut connects } else { &mut listens };
+        let sample = sender.sample(Timestamp::ZERO).expect("the kernel knows the connection");
+        assert!(sample.cwnd_packets.is_some_and(|packets| packets > 0));
+        connects.finish(MOVIE_CHANNEL).expect("it is open");
+        assert_eq!(next(&mut listens).1, b"ended");
+        assert_eq!(listens.take(Timestamp::ZERO, &|_| true).expect("it is not broken"), None, "it has ended once");
+    }
+}
+
+/// A flow of packets, with reports at the next port.
+fn packets() -> Vec<ChannelSetup> {
+    let movie = ChannelSetup::of_announced(false);
+    let channel = Channel { id: RTCP_CHANNEL, kind: ChannelKind::Datagram };
+    let reports = ChannelSetup { channel, carries: Carries::Control, port: 1, ..movie.clone() };
+    vec![movie, reports]
+}
+
+/// Two ports that follow each other and are free.
+fn two_ports() -> SocketAddr {
+    let bind = |address| UdpSocket::bind(address, &UdpOptions::default());
+    for _ in 0..100 {
+        let one = bind(ANY).expect("there are ports").local_address().expect("it is bound");
+        if let Some(above) = one.port().checked_add(1)
+            && bind(SocketAddr::new(one.ip(), above)).is_ok()
+        {
+            return one;
+        }
+    }
+    panic!("there are no two free ports");
+}
+
+#[test]
+fn datagrams_go_both_ways_on_each_channel_and_a_peer_that_is_gone_loses_them() {
+    let (own, peer) = (two_ports(), two_ports());
+    let mut sender = open(&packets(), End::Sender, own, Some(peer));
+    assert_eq!(sender.send(MOVIE_CHANNEL, b"nobody is there", None), Ok(DatagramSend::Sent));
+    assert_eq!(sender.send(RTCP_CHANNEL, b"yet", None), Ok(DatagramSend::Sent));
+    assert_eq!(sender.take(Timestamp::ZERO, &|_| true).expect("that is no error"), None);
+    let mut receiver = open(&packets(), End::Receiver, peer, Some(own));
+    for (id, bytes) in [(MOVIE_CHANNEL, b"a picture"), (RTCP_CHANNEL, b"a report!")] {
+        assert_eq!(sender.send(id, bytes, None), Ok(DatagramSend::Sent));
+        assert_eq!(next(&mut receiver), (id, bytes.to_vec()));
+    }
+    assert_eq!(receiver.came(), 9, "reports are not counted");
+    assert_eq!(receiver.send(RTCP_CHANNEL, b"so it is", None), Ok(DatagramSend::Sent));
+    assert_eq!(next(&mut sender), (RTCP_CHANNEL, b"so it is".to_vec()));
+    // Every channel is taken when it is wanted.
+    assert_eq!(sender.send(MOVIE_CHANNEL, b"1", None), Ok(DatagramSend::Sent));
+    assert_eq!(sender.send(RTCP_CHANNEL, b"2", None), Ok(DatagramSend::Sent));
+    std::thread::sleep(Duration::from_millis(50));
+    let came = receiver.take(Timestamp::ZERO, &|id| id == RTCP_CHANNEL).expect("it is not broken");
+    assert_eq!(came.map(|came| came.arrival), Some(Arrival::Datagram(b"2")));
+    assert!(sender.free_room(MOVIE_CHANNEL).is_ok_and(|room| room > DataSize::ZERO));
+    assert!(sender.write(MOVIE_CHANNEL, b"no stream").is_err());
+    drop(receiver);
+    for _ in 0..3 {
+        assert_eq!(sender.send(RTCP_CHANNEL, b"bye", None), Ok(DatagramSend::Sent));
+        assert_eq!(sender.take(Timestamp::ZERO, &|_| true).expect("that is no error"), None);
+    }
+}
+
+#[test]
+fn who_is_heard_first_is_taken_and_others_are_counted() {
+    let setups = [ChannelSetup::of_announced(false)];
+    let mut receiver = open(&setups, End::Receiver, ANY, None);
+    let address = receiver.local_address().expect("it is not broken").expect("it is bound");
+    let [mut sender, mut stranger] =
+        [(); 2].map(|()| UdpSocket::bind(ANY, &UdpOptions::default()).expect("there are ports"));
+    sender.send_to(b"first", address).expect("it is there");
+    assert_eq!(next(&mut receiver).1, b"first");
+    assert_eq!(receiver.heard(), sender.local_address().ok());
+    stranger.send_to(b"of another", address).expect("it is there");
+    sender.send_to(b"second", address).expect("it is there");
+    assert_eq!(next(&mut receiver).1, b"second");
+    assert_eq!(receiver.of_others(), 1);
+    receiver.stop_reading();
+    sender.send_to(b"third", address).expect("it is there");
+    std::thread::sleep(Duration::from_millis(20));
+    assert_eq!(receiver.take(Timestamp::ZERO, &|_| true).expect("it is not broken"), None);
+}
+
+/// An end that wants to read its reports, and waits for room for the movie.
+struct Waiting;
+
+impl FlowEnd for Waiting {
+    fn start(&self) -> Timestamp {
+        Timestamp::ZERO
+    }
+    fn poll(&mut self, _: Timestamp, _: &mut dyn HostSockets) -> bool {
+        false
+    }
+    fn wants(&self, _: Timestamp, channel: ChannelId) -> bool {
+        channel == RTCP_CHANNEL
+    }
+    fn wait(&self) -> Wait {
+        Wait { room: Some(MOVIE_CHANNEL), timeout: Some(Timestamp::from_secs(3_600)), finished: false }
+    }
+    fn stop(&mut self, _: Timestamp) {}
+    fn fail(&mut self, _: Timestamp, _: String) {}
+    fn handle_other_ended(&mut self, _: Timestamp) {}
+    fn progress(&self) -> EndProgress {
+        EndProgress::default()
+    }
+}
+
+#[test]
+fn what_an_end_waits_for_is_watched_and_nothing_else() {
+    let mut sender = open(&packets(), End::Sender, two_ports(), Some(two_ports()));
+    let (watched, until) = sender.watched(&Waiting);
+    let flags: Vec<_> = watched.iter().map(|(_, watch)| (watch.read, watch.write)).collect();
+    assert_eq!((flags, until), (vec![(false, true), (true, false)], Some(Timestamp::from_secs(3_600))));
+    // A datagram that says when it left is one at a moment: another one is another moment, which has come.
+    assert!(sender.has_room(MOVIE_CHANNEL));
+    sender.send(MOVIE_CHANNEL, b"one", None).expect("it is not broken");
+    assert!(!sender.has_room(MOVIE_CHANNEL));
+    let (_, until) = sender.watched(&Waiting);
+    assert!(until.is_some_and(|until| until < Timestamp::from_secs(60)));
+    assert_eq!(sender.take(Timestamp::ZERO, &|_| true).expect("it is not broken"), None);
+    assert!(sender.has_room(MOVIE_CHANNEL));
+    assert_eq!(sender.watched(&Waiting).1, Some(Timestamp::from_secs(3_600)));
+}

@@ -1,0 +1,146 @@
+//! The channels of a flow, and what each needs of the sockets behind it: said once by a flow's setup, and read by every world.
+
+use framewire_units::DataSize;
+
+use crate::flow::ConnectionSettings;
+use crate::half::{Channel, ChannelId, ChannelKind, End};
+
+/// The channel of the movie; the only one of a flow with neither RTCP nor sound with packets of its own.
+pub const MOVIE_CHANNEL: ChannelId = ChannelId(0);
+
+/// The channel of RTCP beside that of the movie: over UDP the next port up (RFC 3550, section 11).
+pub const RTCP_CHANNEL: ChannelId = ChannelId(1);
+
+/// The channel of sound that has packets of RTP for itself.
+pub(crate) const SOUND_CHANNEL: ChannelId = ChannelId(2);
+
+/// By how much the port of a flow's sound is higher, where that has packets of RTP for itself: beyond the ports of 64 flows.
+pub const SOUND_PORTS: u16 = 1_000;
+
+/// `SO_RCVBUF` of sockets to which packets of a stream come, as getsockopt reports it: what `net.core.rmem_max` of 212,992 bytes
+/// allows without privilege, doubled by the kernel (socket(7)), in every world and on every machine.
+const UDP_RECEIVE_BUFFER: DataSize = DataSize::from_bytes(425_984);
+
+/// A channel of a flow, as a world opens it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChannelSetup {
+    /// Its number, and what it is.
+    pub channel: Channel,
+    /// What goes on it.
+    pub carries: Carries,
+    /// By how much its port is higher than that of the flow, at both ends.
+    pub port: u16,
+    /// What its sockets are to be like.
+    pub sockets: SocketsSetup,
+}
+
+/// What goes on a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carries {
+    /// The movie, from its sender.
+    Movie,
+    /// Its sound, from its sender.
+    Sound,
+    /// Levels of a ladder, from their server, and what asks for them.
+    Levels,
+    /// What the two ends say to each other about it.
+    Control,
+}
+
+/// What the sockets of a channel are to be like.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SocketsSetup {
+    /// Of datagrams: at the sender, and at the receiver.
+    Datagram([DatagramSocketSetup; 2]),
+    /// Of a stream: at the sender. The receiver has the kernel's own settings.
+    Stream(ConnectionSettings),
+}
+
+/// What a socket of datagrams is to be like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DatagramSocketSetup {
+    /// Its send buffer.
+    pub send_buffer: SendBuffer,
+    /// `SO_RCVBUF` as getsockopt reports it; `None`: the kernel's own.
+    pub receive_buffer: Option<DataSize>,
+    /// It is to report drops in the device queue (IP_RECVERR).
+    pub reports_errors: bool,
+}
+
+/// The send buffer of a socket of datagrams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SendBuffer {
+    /// One of its own, of this `SO_SNDBUF` as getsockopt reports it; `None`: the kernel's own.
+    Own(Option<DataSize>),
+    /// In virtual time that of this channel; in a kernel, where each socket has its own, one of the same size.
+    Of(ChannelId),
+    /// The kernel's own, which never fills: in virtual time it is not counted.
+    Ample,
+}
+
+impl DatagramSocketSetup {
+    /// That of an end which says so little that its buffers do not matter.
+    const AMPLE: Self = Self { send_buffer: SendBuffer::Ample, receive_buffer: None, reports_errors: false };
+
+    /// The same to which packets of a stream come.
+    const RECEIVING: Self = Self { receive_buffer: Some(UDP_RECEIVE_BUFFER), ..Self::AMPLE };
+}
+
+impl ChannelSetup {
+    /// The channel of packets of the movie, or of its sound, whose sender's socket is like this.
+    pub(crate) fn of_packets(id: ChannelId, send_buffer: Option<DataSize>, reports_errors: bool) -> Self {
+        let (carries, port) = if id == SOUND_CHANNEL { (Carries::Sound, SOUND_PORTS) } else { (Carries::Movie, 0) };
+        let sender = DatagramSocketSetup {
+            send_buffer: SendBuffer::Own(send_buffer),
+            reports_errors,
+            ..DatagramSocketSetup::AMPLE
+        };
+        let sockets = SocketsSetup::Datagram([sender, DatagramSocketSetup::RECEIVING]);
+        Self { channel: Channel { id, kind: ChannelKind::Datagram }, carries, port, sockets }
+    }
+
+    /// That of the reports about the packets of a channel: at the next port up (RFC 3550, section 11).
+    pub(crate) fn of_reports(media: &Self) -> Self {
+        let channel = Channel { id: rtcp_of(media.channel.id), kind: ChannelKind::Datagram };
+        let sockets = SocketsSetup::Datagram([DatagramSocketSetup::AMPLE; 2]);
+        Self { channel, carries: Carries::Control, port: media.port + 1, sockets }
+    }
+
+    /// The channel of a movie in a stream of bytes, which this end opens.
+    pub(crate) fn of_stream(opened_by: End, connection: &ConnectionSettings) -> Self {
+        let channel = Channel { id: MOVIE_CHANNEL, kind: ChannelKind::Stream(opened_by) };
+        let sockets = SocketsSetup::Stream(connection.clone());
+        Self { channel, carries: Carries::Movie, port: 0, sockets }
+    }
+
+    /// The two channels of levels of a ladder: for packets, and at the next port up for control (section 5.1 of the VTP paper).
+    pub(crate) fn of_levels([packets, control]: [ChannelId; 2], send_buffer: Option<DataSize>) -> Vec<Self> {
+        let of = |id, carries, port, send_buffer| {
+            let sender = DatagramSocketSetup { send_buffer, ..DatagramSocketSetup::RECEIVING };
+            let sockets = SocketsSetup::Datagram([sender, DatagramSocketSetup::RECEIVING]);
+            Self { channel: Channel { id, kind: ChannelKind::Datagram }, carries, port, sockets }
+        };
+        let own = SendBuffer::Own(send_buffer);
+        vec![of(packets, Carries::Levels, 0, own), of(control, Carries::Control, 1, SendBuffer::Of(packets))]
+    }
+
+    /// The channel of a movie of which no more is known than its socket: of a stream that is announced.
+    pub fn of_announced(is_stream: bool) -> Self {
+        let kernel =
+            ConnectionSettings { congestion: None, send_buffer: None, unsent_limit: None, options: None, mtu: 1_500 };
+        match is_stream {
+            true => Self::of_stream(End::Sender, &kernel),
+            false => Self::of_packets(MOVIE_CHANNEL, None, false),
+        }
+    }
+
+    /// True where what its sockets hold is a part of the stream, and not said about it.
+    pub fn is_media(&self) -> bool {
+        self.carries != Carries::Control
+    }
+}
+
+/// The channel of the reports about the packets of a channel.
+pub(crate) const fn rtcp_of(media: ChannelId) -> ChannelId {
+    ChannelId(media.0 + 1)
+}
