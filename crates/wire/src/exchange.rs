@@ -17,7 +17,7 @@ const NAME: &[u8; 4] = b"FWIR";
 const FIXED: usize = 4 + 4 + 4 + 8 + 4 + 3 * 8 + 4;
 
 /// The longest text in bytes.
-pub const LONGEST_TEXT: usize = 512;
+pub(crate) const LONGEST_TEXT: usize = 512;
 
 /// What a packet is; its number is the subtype of APP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

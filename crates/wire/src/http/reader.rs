@@ -54,7 +54,6 @@ pub struct Reader {
     scanner: HeaderScanner,
     place: Place,
     /// The next response has no body: the request was HEAD.
-    without_body: bool,
     /// The other end has closed the connection.
     closed: bool,
 }
@@ -65,11 +64,6 @@ impl Reader {
         if self.place != Place::Broken {
             self.scanner.feed(bytes);
         }
-    }
-
-    /// The next response is to a request of HEAD, so that no body follows it (RFC 9112, section 6.3).
-    pub fn expect_no_body(&mut self) {
-        self.without_body = true;
     }
 
     /// The other end has closed the connection.
@@ -171,8 +165,7 @@ impl Reader {
                 let Status(code) = response.status;
                 // RFC 9112, section 6.3: what has never a body, whatever its fields say.
                 let is_interim = code < 200;
-                let without_body = is_interim || matches!(code, 204 | 304) || self.without_body;
-                self.without_body &= is_interim;
+                let without_body = is_interim || matches!(code, 204 | 304);
                 self.place = match place_of(&response.headers, length)? {
                     _ if without_body => Place::Body(0),
                     place => place.unwrap_or(Place::UntilClosed),
@@ -290,12 +283,6 @@ mod tests {
         let lengths =
             messages.iter().map(|(item, _)| if let Item::Response(_, length) = item { *length } else { None });
         assert_eq!(lengths.collect::<Vec<_>>(), [None, Some(3), None, Some(3), None]);
-        let mut head = Reader::default();
-        head.expect_no_body();
-        head.feed(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na");
-        let items: Vec<Item> = std::iter::from_fn(|| head.poll().unwrap()).collect();
-        let is_body = |item: &&Item| matches!(item, Item::Body(_));
-        assert_eq!((items.iter().filter(is_body).count(), items.len()), (1, 7), "{items:?}");
     }
 
     #[test]

@@ -16,7 +16,7 @@ impl Headers {
     }
 
     /// True where a list of this name has the word (RFC 9110, section 5.6.1), in upper or lower case.
-    pub fn has_word(&self, name: &str, word: &str) -> bool {
+    pub(crate) fn has_word(&self, name: &str, word: &str) -> bool {
         self.all(name).flat_map(|value| value.split(',')).any(|own| own.trim().eq_ignore_ascii_case(word))
     }
 

@@ -12,7 +12,7 @@ use crate::mpeg_ts::StreamType;
 pub const MOST_INDEX_BYTES: usize = 64 << 20;
 
 /// The most samples of all tracks that are taken.
-pub const MOST_SAMPLES: usize = 4 << 20;
+pub(crate) const MOST_SAMPLES: usize = 4 << 20;
 
 /// The most bytes of parameter sets of a track that are taken: they come before every picture with which decoding begins.
 const MOST_CONFIGURATION: usize = 4_096;

@@ -25,5 +25,5 @@ mod tests;
 
 pub use coding::{SampleError, Shape, sample};
 pub use demultiplexer::{Demultiplexer, Unit};
-pub use index::{IndexError, MOST_INDEX_BYTES, MOST_SAMPLES, ReadTrack};
+pub use index::{IndexError, MOST_INDEX_BYTES, ReadTrack};
 pub use layout::{Layout, Track};

@@ -2,10 +2,10 @@
 //! unwrapped (2.4.2.1, 2.4.3.5, 2.4.3.7).
 
 /// Ticks per second of presentation and decoding time stamps: the system clock divided by 300 (2.4.3.7).
-pub const TIMESTAMP_CLOCK: u64 = 90_000;
+pub(crate) const TIMESTAMP_CLOCK: u64 = 90_000;
 
 /// Ticks per second of the program clock reference (2.4.2.1).
-pub const SYSTEM_CLOCK: u64 = 27_000_000;
+pub(crate) const SYSTEM_CLOCK: u64 = 27_000_000;
 
 /// Ticks of the system clock in one of a time stamp (2.4.3.5).
 pub(super) const TICKS_PER_TIMESTAMP: u64 = SYSTEM_CLOCK / TIMESTAMP_CLOCK;
@@ -63,12 +63,12 @@ pub struct Unwrapper {
 
 impl Unwrapper {
     /// For time stamps.
-    pub const fn of_timestamps() -> Self {
+    pub(crate) const fn of_timestamps() -> Self {
         Self { wrap: TIMESTAMP_WRAP, last: None }
     }
 
     /// For program clock references.
-    pub const fn of_references() -> Self {
+    pub(crate) const fn of_references() -> Self {
         Self { wrap: CLOCK_WRAP, last: None }
     }
 

@@ -17,7 +17,6 @@ mod demultiplexer;
 pub(crate) mod depacketizer;
 mod description;
 mod elementary;
-mod grouping;
 mod multiplexer;
 mod packet;
 mod packetizer;
@@ -34,20 +33,15 @@ mod variable;
 mod writer;
 
 pub use adaptation::Adaptation;
-pub use clock::{CLOCK_WRAP, SYSTEM_CLOCK, TIMESTAMP_CLOCK, TIMESTAMP_WRAP, Unwrapper};
+pub use clock::{CLOCK_WRAP, TIMESTAMP_WRAP, Unwrapper};
 pub use demultiplexer::Demultiplexer;
 pub use depacketizer::Depacketizer;
-pub use grouping::Grouping;
 pub use multiplexer::{Multiplexer, Unit, UnitError};
-pub use packet::{
-    ASSOCIATION_PID, HEADER_LENGTH, NULL_PID, PACKET_LENGTH, PROGRAM_PIDS, Packet, PacketError, SYNC_BYTE,
-};
+pub use packet::{HEADER_LENGTH, NULL_PID, PACKET_LENGTH, Packet, PacketError, SYNC_BYTE};
 pub use packetizer::{Frame, PAYLOAD_TYPE, Packetizer, reference};
 pub use pes::PesError;
 pub use received::{Counters, Fault, ReceivedUnit};
 pub use section::SectionError;
-pub use settings::{
-    DEFAULT_DELAY, Layout, PACKETS_PER_DATAGRAM, REFERENCE_INTERVAL, Rate, Settings, SettingsError, TABLE_INTERVAL,
-};
+pub use settings::{Layout, PACKETS_PER_DATAGRAM, Rate, Settings, SettingsError};
 pub use stream_type::StreamType;
 pub use tables::{MOST_TRACKS, Program, Track};

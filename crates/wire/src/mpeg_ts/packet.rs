@@ -12,10 +12,10 @@ pub const SYNC_BYTE: u8 = 0x47;
 pub const NULL_PID: u16 = 0x1FFF;
 
 /// Packet identifier of the program association table (table 2-3).
-pub const ASSOCIATION_PID: u16 = 0;
+pub(crate) const ASSOCIATION_PID: u16 = 0;
 
 /// Packet identifiers that programs may use (table 2-3): those below are for tables, the last one is of null packets.
-pub const PROGRAM_PIDS: std::ops::RangeInclusive<u16> = 0x0010..=0x1FFE;
+pub(crate) const PROGRAM_PIDS: std::ops::RangeInclusive<u16> = 0x0010..=0x1FFE;
 
 /// Bytes before the adaptation field or the payload.
 pub const HEADER_LENGTH: usize = 4;

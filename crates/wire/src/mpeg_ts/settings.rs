@@ -11,14 +11,14 @@ pub const PACKETS_PER_DATAGRAM: u8 = 7;
 
 /// By how much time stamps are later than those given, and so how long a unit may take to come before it is decoded:
 /// FFmpeg's default. The standard allows 1 s of MPEG-2 video (2.4.2.6).
-pub const DEFAULT_DELAY: Duration = Duration::from_millis(700);
+pub(crate) const DEFAULT_DELAY: Duration = Duration::from_millis(700);
 
 /// Program clock references are at most this far apart (ETSI TS 101 154, 4.1.5.3; the standard allows 100 ms, 2.7.2).
-pub const REFERENCE_INTERVAL: Duration = Duration::from_millis(40);
+pub(crate) const REFERENCE_INTERVAL: Duration = Duration::from_millis(40);
 
 /// The tables are sent at least this often: what ETSI TR 101 211 recommends, and a fifth of what ETSI TR 101 290 measures
 /// for (500 ms, 5.2.1).
-pub const TABLE_INTERVAL: Duration = Duration::from_millis(100);
+pub(crate) const TABLE_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A transport stream that is to be made.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -49,7 +49,7 @@ impl StreamType {
     }
 
     /// The one of this number.
-    pub fn of_code(code: u8) -> Option<Self> {
+    pub(crate) fn of_code(code: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.code() == code)
     }
 

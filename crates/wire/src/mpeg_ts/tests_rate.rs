@@ -1,5 +1,6 @@
 //! When what is sent: clock references, tables, packets without content.
 
+use super::packet::ASSOCIATION_PID;
 use super::*;
 
 /// Packets of a stream with the time of each by its place between clock references, in ticks of the system clock; from the
@@ -152,22 +153,4 @@ fn a_rate_that_is_too_low_is_refused_in_words_and_nothing_is_written() {
     assert!(refused.starts_with("at this rate an access unit of 120.019 kB comes "), "{refused}");
     assert!(out.is_empty());
     multiplexer.put(&unit(0, &small, 0), &mut out).unwrap();
-}
-
-#[test]
-fn datagrams_are_filled_across_frames_unless_one_is_ended() {
-    let frames = frames(&[2_000, 2_000, 2_000]);
-    let stream = multiplex(settings(StreamType::Mpeg2Video, Layout::Continuous), &frames, 0);
-    let mut grouping = Grouping::new(7);
-    let mut sizes = Vec::new();
-    for packets in &stream {
-        grouping.push(packets);
-        sizes.extend(std::iter::from_fn(|| grouping.poll_datagram()).map(|datagram| datagram.len() / PACKET_LENGTH));
-    }
-    sizes.extend(grouping.end().map(|datagram| datagram.len() / PACKET_LENGTH));
-    let total = stream.concat().len() / PACKET_LENGTH;
-    assert!(sizes[..sizes.len() - 1].iter().all(|&size| size == 7));
-    assert_eq!(sizes.iter().sum::<usize>(), total);
-    grouping.push(&stream[0][..PACKET_LENGTH]);
-    assert_eq!((grouping.poll_datagram(), grouping.end().map(|datagram| datagram.len())), (None, Some(PACKET_LENGTH)));
 }

@@ -1,7 +1,7 @@
 use framewire_units::{Bitrate, Duration};
 
 /// Least mean time between two reports of a participant; half of it before its first one (RFC 3550, section 6.2).
-pub const MINIMUM_INTERVAL: Duration = Duration::from_secs(5);
+pub(crate) const MINIMUM_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Of the bandwidth of a session, RTCP has one part in so many (RFC 3550, section 6.2: 5 %).
 const RTCP_PART: u64 = 20;
@@ -87,23 +87,6 @@ impl RtcpBandwidth {
             (false, _) => (u64::try_from(all).unwrap_or(u64::MAX), census.members),
         }
     }
-}
-
-/// The minimum that RFC 3550, section 6.2 allows to those that send, and to all of a session between two: 360 s divided by
-/// the session's bandwidth in kbit/s, where that is less than 5 s.
-///
-/// ```
-/// use framewire_units::{Bitrate, Duration};
-/// use framewire_wire::rtcp::reduced_minimum;
-///
-/// assert_eq!(reduced_minimum(Bitrate::from_kbps(720)), Duration::from_millis(500));
-/// assert_eq!(reduced_minimum(Bitrate::from_kbps(10)), Duration::from_secs(5));
-/// ```
-pub fn reduced_minimum(session: Bitrate) -> Duration {
-    const SECONDS_OF_KBPS: u64 = 360;
-    let nanos = u128::from(SECONDS_OF_KBPS) * 1_000 * 1_000_000_000;
-    let nanos = nanos / u128::from(session.as_bps().max(1));
-    Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)).min(MINIMUM_INTERVAL)
 }
 
 #[cfg(test)]

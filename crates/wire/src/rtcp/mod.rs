@@ -49,7 +49,7 @@ mod reception;
 mod tests;
 mod timer;
 
-pub use bandwidth::{Census, MINIMUM_INTERVAL, RtcpBandwidth, reduced_minimum};
+pub use bandwidth::{Census, RtcpBandwidth};
 pub use compound::{Compound, Report, ReportBlock, RtcpError, SenderInfo};
 pub use members::MOST_MEMBERS;
 pub use ntp::NtpTime;

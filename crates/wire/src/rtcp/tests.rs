@@ -2,6 +2,7 @@
 
 use framewire_units::{Bitrate, Duration, Seed, Timestamp};
 
+use super::bandwidth::MINIMUM_INTERVAL;
 use super::*;
 use crate::rtp::RtpHeader;
 

@@ -68,7 +68,7 @@ impl ReportTimer {
     }
 
     /// The mean interval of this census, without the factor of chance, as timeouts are counted by (T_d, section 6.3.5).
-    pub fn mean_interval(&self, census: Census) -> Option<Duration> {
+    pub(crate) fn mean_interval(&self, census: Census) -> Option<Duration> {
         let minimum = if self.initial { self.minimum / 2 } else { self.minimum };
         self.bandwidth.interval(census, self.average_size, minimum)
     }
@@ -109,7 +109,7 @@ impl ReportTimer {
 
     /// What the participant may send has changed, because it began to send RTP or stopped: where nothing was to be sent, it
     /// may be now.
-    pub fn handle_role(&mut self, now: Timestamp, census: Census) {
+    pub(crate) fn handle_role(&mut self, now: Timestamp, census: Census) {
         if self.next.is_none() && self.leaving.is_none() {
             self.schedule(now, census);
         }
@@ -117,7 +117,7 @@ impl ReportTimer {
 
     /// Members have left: the timer goes sooner, in the ratio of how many there are and were (reverse reconsideration, section
     /// 6.3.4).
-    pub fn handle_fewer(&mut self, now: Timestamp, members: usize) {
+    pub(crate) fn handle_fewer(&mut self, now: Timestamp, members: usize) {
         if members >= self.members_before || self.leaving.is_some() {
             return;
         }

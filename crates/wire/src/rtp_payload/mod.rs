@@ -48,10 +48,10 @@ pub const LARGEST_FRAME: usize = 8 << 20;
 
 /// The first payload type that has no meaning of its own (RFC 3551, section 3): formats without one of their own have it
 /// unless another one is agreed upon.
-pub const FIRST_DYNAMIC_PAYLOAD_TYPE: u8 = 96;
+pub(crate) const FIRST_DYNAMIC_PAYLOAD_TYPE: u8 = 96;
 
 /// The payload type of sound beside video, where its format has none of its own.
-pub const SECOND_DYNAMIC_PAYLOAD_TYPE: u8 = 97;
+pub(crate) const SECOND_DYNAMIC_PAYLOAD_TYPE: u8 = 97;
 
 /// Bytes that are not an access unit as a format packs it, in words.
 pub type FrameError = Box<dyn Error + Send + Sync>;

@@ -50,7 +50,7 @@ impl<'a> HeaderView<'a> {
     }
 
     /// MBZ: reserved, sent as zero.
-    pub fn must_be_zero(&self) -> u8 {
+    pub(crate) fn must_be_zero(&self) -> u8 {
         self.bits(0, 5) as u8
     }
 
@@ -65,37 +65,37 @@ impl<'a> HeaderView<'a> {
     }
 
     /// AN: the N bit is in use.
-    pub fn active_n(&self) -> bool {
+    pub(crate) fn active_n(&self) -> bool {
         self.bit(16)
     }
 
     /// N: the picture header cannot be made from earlier ones.
-    pub fn new_picture_header(&self) -> bool {
+    pub(crate) fn new_picture_header(&self) -> bool {
         self.bit(17)
     }
 
     /// S: a sequence header is in this packet.
-    pub fn sequence_header_present(&self) -> bool {
+    pub(crate) fn sequence_header_present(&self) -> bool {
         self.bit(18)
     }
 
     /// B: the payload begins with a slice, or with headers and then a slice.
-    pub fn beginning_of_slice(&self) -> bool {
+    pub(crate) fn beginning_of_slice(&self) -> bool {
         self.bit(19)
     }
 
     /// E: the payload ends with the end of a slice.
-    pub fn end_of_slice(&self) -> bool {
+    pub(crate) fn end_of_slice(&self) -> bool {
         self.bit(20)
     }
 
     /// P: picture coding type, 1 to 4 when valid.
-    pub fn picture_type(&self) -> u8 {
+    pub(crate) fn picture_type(&self) -> u8 {
         self.bits(21, 3) as u8
     }
 
     /// FBV, BFC, FFV, FFC as sent: the codes of the picture header.
-    pub fn motion_vector_codes(&self) -> MotionVectorCodes {
+    pub(crate) fn motion_vector_codes(&self) -> MotionVectorCodes {
         MotionVectorCodes {
             full_pel_backward_vector: self.bit(24),
             backward_f_code: self.bits(25, 3) as u8,
