@@ -4,11 +4,10 @@ use std::path::{Path, PathBuf};
 
 use framewire_endpoint::random_session;
 use framewire_media::access_unit::Codec;
-use framewire_real::Announcement;
 use framewire_real::{Event, RealError, ReceiveOptions, Received, SendOptions, Sent};
 use framewire_sim::Cancel;
 use framewire_units::{DataSize, Duration};
-use framewire_wire::sdp::{self, Described};
+use framewire_wire::sdp::Described;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -114,12 +113,8 @@ pub(crate) fn time(which: &str, seconds: f64) -> PyResult<Duration> {
 
 /// The session description of another program's stream.
 fn described(text: &str) -> PyResult<Described> {
-    let unusable = |reason: String| refusal(format!("the session description is of no use: {reason}"));
-    let described = sdp::read(text).map_err(unusable)?;
-    if described.encoding_name != "MP2T" && Announcement::codec_in_rtp(&described.encoding_name).is_none() {
-        return Err(unusable(format!("{} is not received", described.encoding_name)));
-    }
-    Ok(described)
+    let unusable = |reason| refusal(format!("the session description is of no use: {reason}"));
+    framewire_real::described(text).map_err(unusable)
 }
 
 /// A codec by the suffix of its files, or by FFmpeg's name of it.

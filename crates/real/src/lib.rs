@@ -17,6 +17,7 @@
 )]
 
 mod clocks;
+mod described;
 mod directory;
 mod error;
 mod events;
@@ -27,6 +28,7 @@ mod sending;
 mod serving;
 
 pub use clocks::{Alignment, Sample};
+pub use described::described;
 pub use error::RealError;
 pub use events::{Event, Listener};
 pub use framewire_session::Announcement;
