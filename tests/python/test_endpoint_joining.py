@@ -16,7 +16,7 @@ from test_endpoint import serving
 
 from framewire import endpoint
 from framewire.endpoint import closing_message
-from framewire.endpoint.undecodable_start import Lead
+from framewire.endpoint.undecodable_start import UndecodableStart
 from framewire.movie import ladder
 from framewire.movie.ladder import build
 
@@ -117,7 +117,7 @@ def units(path: Path, kind: str) -> list[bytes]:
 
 def kept(frames: list[bytes], out: Path, *, lost: set[int], keys: range) -> dict[str, Any]:
     """Writes a stream as it is received where those are lost; what is said of it."""
-    lead, whole = Lead(), [index for index in range(len(frames)) if index not in lost]
+    lead, whole = UndecodableStart(), [index for index in range(len(frames)) if index not in lost]
     out.write_bytes(b"".join(frames[index] for index in whole))
     for index, frame in enumerate(frames):
         if index in lost:

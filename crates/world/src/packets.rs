@@ -186,6 +186,21 @@ mod tests {
 
     use super::*;
 
+    fn hop(packet: u64) -> HopRecord {
+        HopRecord {
+            packet: PacketId(packet),
+            from: Port::Sender,
+            size: DataSize::from_bytes(100),
+            hop: Hop::Bottleneck,
+            enqueued: Timestamp::ZERO,
+            started: None,
+            finished: Timestamp::ZERO,
+            transmissions: Default::default(),
+            outcome: Outcome::Delivered,
+            clamped: false,
+        }
+    }
+
     #[test]
     fn numbers_extend_over_the_wrap_and_back() {
         let mut extender = Extender::default();
@@ -207,18 +222,7 @@ mod tests {
     #[test]
     fn each_connection_counts_from_its_own_first_number() {
         let mut flow = FlowPackets::new(5_004, false, None);
-        let hop = HopRecord {
-            packet: PacketId(0),
-            from: Port::Sender,
-            size: DataSize::from_bytes(100),
-            hop: Hop::Bottleneck,
-            enqueued: Timestamp::ZERO,
-            started: None,
-            finished: Timestamp::ZERO,
-            transmissions: Default::default(),
-            outcome: Outcome::Delivered,
-            clamped: false,
-        };
+        let hop = hop(0);
         let firsts = [(40_001, u32::MAX - 99), (40_002, 7)];
         for (source_port, number) in firsts.into_iter().chain([(40_001, 400), (40_002, 1_007)]) {
             let sequence = Sequence::Tcp(number);
@@ -260,18 +264,6 @@ mod tests {
     #[test]
     fn sound_that_has_packets_for_itself_is_numbered_beyond_those_of_the_movie() {
         let mut flow = FlowPackets::new(5_004, false, None);
-        let hop = |packet| HopRecord {
-            packet: PacketId(packet),
-            from: Port::Sender,
-            size: DataSize::from_bytes(100),
-            hop: Hop::Bottleneck,
-            enqueued: Timestamp::ZERO,
-            started: None,
-            finished: Timestamp::ZERO,
-            transmissions: Default::default(),
-            outcome: Outcome::Delivered,
-            clamped: false,
-        };
         for (number, (port, sequence)) in (0..).zip([
             (5_004, Sequence::Rtp(7)),
             (6_004, Sequence::Rtp(7)),

@@ -9,8 +9,9 @@ from typing import Any
 
 from framewire import _native, files
 from framewire.endpoint.address import Address
-from framewire.endpoint.undecodable_start import Lead
-from framewire.errors import InputError, RunError
+from framewire.endpoint.failures import for_the_user
+from framewire.endpoint.undecodable_start import UndecodableStart
+from framewire.errors import InputError
 from framewire.suggestions import refused
 
 __all__ = ["CONTROLLERS", "ESTIMATES", "MAX_SIZE", "Interrupted", "receive", "send"]
@@ -87,7 +88,7 @@ def send(
         files.check_regular(path)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from None
-    try:
+    with for_the_user(lambda reason: _of_control_port(reason, place)):
         return _read(
             _native.serve_stream(
                 path,
@@ -104,10 +105,6 @@ def send(
                 sessions=sessions,
             )
         )
-    except _native.EndpointRefusal as error:
-        raise InputError(str(error)) from None
-    except _native.EndpointFailure as error:
-        raise RunError(_of_control_port(str(error), place)) from None
 
 
 def receive(
@@ -150,14 +147,14 @@ def receive(
     place = address.resolved()
     if path is not None:
         check_out(path, replace=replace)
-    lead = Lead()
+    start = UndecodableStart()
 
     def heard(kind: str, event: dict[str, Any]) -> None:
-        lead(event)
+        start(event)
         if listener is not None:
             listener(kind, event)
 
-    try:
+    with for_the_user():
         text = _native.view_stream(
             path,
             _as_json(heard),
@@ -170,11 +167,7 @@ def receive(
             replace=replace,
             most=max_size,
         )
-    except _native.EndpointRefusal as error:
-        raise InputError(str(error)) from None
-    except _native.EndpointFailure as error:
-        raise RunError(str(error)) from None
-    return _read(text, lambda viewed: lead.settle(viewed, path))
+    return _read(text, lambda viewed: start.settle(viewed, path))
 
 
 def _as_json(listener: Listener | None) -> Callable[[str, str], None]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Lead"]
+__all__ = ["UndecodableStart"]
 
 _CHUNK_BYTES = 1 << 20
 
 
-class Lead:
+class UndecodableStart:
     """Listens to a client, and takes what came before the first whole key frame out of what was written."""
 
     def __init__(self) -> None:

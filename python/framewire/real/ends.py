@@ -11,8 +11,9 @@ from typing import Any
 
 from framewire import _native, content, files, scenario
 from framewire.endpoint.address import Address
+from framewire.endpoint.failures import for_the_user
 from framewire.endpoint.sessions import MAX_SIZE
-from framewire.errors import InputError, RunError
+from framewire.errors import InputError
 from framewire.real.source import source_of
 from framewire.run import check_out, partial_directory, seal
 from framewire.scenario import Overrides, Scenario
@@ -209,12 +210,8 @@ def _entries() -> list[str]:
 
 
 def _carried_out(work: Callable[[], str]) -> dict[str, Any]:
-    try:
+    with for_the_user():
         result: dict[str, Any] = json.loads(work())
-    except _native.EndpointRefusal as error:
-        raise InputError(str(error)) from None
-    except _native.EndpointFailure as error:
-        raise RunError(str(error)) from None
     return result
 
 
