@@ -49,6 +49,10 @@ pub(crate) trait UnitReader: Debug + Send + Sync {
     fn configure(&mut self, codec_data: &[u8]) -> Result<(), AccessUnitError>;
     /// Reads the next unit in decode order, which has this number.
     fn read(&mut self, number: u64, unit: &[u8]) -> Result<AccessUnit, AccessUnitError>;
+    /// The same as far as it can be read, and how many coded video sequences have begun: display order starts anew with each.
+    fn read_in_sequence(&mut self, number: u64, unit: &[u8]) -> (Option<AccessUnit>, u64) {
+        (self.read(number, unit).ok(), 0)
+    }
     /// Forgets every unit read.
     fn reset(&mut self);
 }
@@ -100,6 +104,15 @@ codecs! {
 }
 
 impl Codec {
+    /// Those whose elementary streams are movies, in words.
+    pub(crate) fn of_movies() -> String {
+        let names =
+            Self::ALL.iter().filter(|codec| codec.profile().scanner.is_some()).map(|codec| codec.profile().name);
+        let names: Vec<&str> = names.collect();
+        let (last, others) = names.split_last().expect("invariant: there are some");
+        format!("{} or {last}", others.join(", "))
+    }
+
     /// The one that FFmpeg calls so.
     pub fn of_ffmpeg(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|codec| codec.profile().ffmpeg_names.contains(&name))
@@ -107,7 +120,9 @@ impl Codec {
 
     /// The one that the beginning of a byte stream shows; `None` of MPEG video, which is what is left.
     pub(crate) fn of_stream(head: &[u8]) -> Option<Self> {
-        Self::ALL.iter().copied().find(|codec| (codec.profile().recognises)(head))
+        // What looks like a start code may stand anywhere in a stream that has none.
+        let (with, without): (Vec<Self>, Vec<Self>) = Self::ALL.iter().partition(|codec| codec.has_start_codes());
+        without.into_iter().chain(with).find(|codec| (codec.profile().recognises)(head))
     }
 
     /// The one that a four-character code of an AVI file stands for, in either case.
@@ -192,5 +207,6 @@ mod tests {
         }
         assert_eq!((Codec::of_ffmpeg("theora"), Codec::of_four_characters(*b"THEO")), (None, None));
         assert_eq!(Codec::of_streaming_file(0), None);
+        assert!(Codec::of_movies().starts_with("MPEG video, MPEG-4 part 2, H.264, "), "{}", Codec::of_movies());
     }
 }

@@ -21,12 +21,13 @@ pub enum OpenError {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ScanError {
     /// There is not one byte.
-    #[error("the stream is empty: an elementary stream of MPEG-1 or MPEG-2 video, H.264 or H.265 is needed")]
+    #[error("the stream is empty: an elementary stream of {} is needed", Codec::of_movies())]
     Empty,
     /// The first bytes are those of something else.
     #[error(
-        "not an elementary stream of MPEG-1 or MPEG-2 video, H.264 or H.265 that can be read: byte {offset} looks like {format} \
-         (`framewire movie make` transcodes what ffmpeg can read)"
+        "not an elementary stream of {} that can be read: byte {offset} looks like {format} \
+         (`framewire movie make` transcodes what ffmpeg can read)",
+        Codec::of_movies()
     )]
     OtherFormat {
         /// What it looks like.
@@ -68,8 +69,8 @@ pub enum ScanError {
     },
     /// The stream does not state its frame rate.
     #[error(
-        "the {codec} stream does not tell its frame rate (H.264 and H.265 have it in the VUI of a sequence parameter \
-         set, and need not); state it: movie.frame_rate of a scenario, or --frame-rate"
+        "the {codec} stream does not tell its frame rate (headers of most codecs may have it, and need not); state it: \
+         movie.frame_rate of a scenario, or --frame-rate"
     )]
     NoFrameRate {
         /// The codec.

@@ -28,10 +28,11 @@ pub enum OtherFormat {
 }
 
 impl OtherFormat {
-    /// Whether MPEG video could start like this after all: a stream that was cut before a slice looks like H.264.
-    /// The others may hold MPEG video inside, which must not be taken for the stream itself.
+    /// Whether MPEG video could start like this after all: a stream that was cut before a slice looks like H.264. Of streams
+    /// that are carried it is what is left when their headers are not there. The others may hold MPEG video inside, which must
+    /// not be taken for the stream itself.
     pub(crate) fn is_only_a_guess(self) -> bool {
-        matches!(self, Self::H264 | Self::H265)
+        matches!(self, Self::H264 | Self::H265 | Self::Mpeg4Part2)
     }
 }
 

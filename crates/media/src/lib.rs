@@ -1,6 +1,6 @@
 //! Movies: elementary-stream scanners and the frame index.
 //!
-//! [`Movie::parse`] takes the bytes of an elementary stream (MPEG-1 or MPEG-2 video, H.264, H.265) and finds every
+//! [`Movie::parse`] takes the bytes of an elementary stream (MPEG video, MPEG-4 part 2, H.264, H.265, AV1) and finds every
 //! access unit in it ([`FrameIndex`]); [`Movie::frame_bytes`] hands out one of them without copying. [`Scanner`] is the
 //! incremental half: chunks of any size in, access units out as soon as their end is known, in constant memory. Where
 //! nothing but single access units is at hand, [`access_unit::AccessUnitReader`] returns what each refers to.
@@ -28,7 +28,6 @@ mod mjpeg;
 mod movie;
 mod mpeg4;
 mod nal;
-mod nal_index;
 mod nal_parameters;
 mod nal_scanner;
 mod order;
@@ -43,6 +42,7 @@ mod start_code;
 mod stream_headers;
 pub mod streaming_file;
 pub mod timing;
+mod unit_index;
 
 pub use error::{OpenError, ScanError};
 pub use frame_references::References;
@@ -50,7 +50,7 @@ pub use headers::sequence_of;
 pub use identify::{OtherFormat, identify};
 pub use index::{Frame, FrameIndex, FrameRate, GopHeader, PictureStructure, PictureType, SequenceHeader, TimeCode};
 pub use luma::{FreezeSums, squared_difference};
-pub use movie::{CutShort, Movie, MovieChanged, stated_frame_rate};
+pub use movie::{CutShort, Movie, MovieChanged, codec_of, stated_frame_rate};
 pub use order::DisplayOrder;
 pub use probe::{Probed, probe};
 pub use recovery::Recovery;

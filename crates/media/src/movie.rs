@@ -13,6 +13,7 @@ use crate::index::{Frame, FrameIndex, FrameRate, PictureStructure, SequenceHeade
 use crate::order::DisplayOrder;
 use crate::scanner::{CodedFrame, ScanSummary, Scanner};
 use crate::source::Source;
+use crate::start_code;
 use crate::streaming_file::{MAX_FRAME, ReadAt, Version};
 
 /// How many frames a movie may have: 46 hours at 25 Hz. Bounds the memory for a hostile stream.
@@ -27,7 +28,7 @@ const CHUNK: usize = 1 << 20;
 /// Within so many bytes the first picture begins, or there is none: what is no movie is not read to its end.
 pub(crate) const SEARCHED: u64 = 1 << 22;
 
-/// An elementary stream of MPEG-1 or MPEG-2 video, H.264 or H.265, and its frame index.
+/// An elementary stream of one of the codecs, and its frame index.
 #[derive(Clone)]
 pub struct Movie {
     stream: Source,
@@ -59,7 +60,7 @@ impl Movie {
         Self::parse_at(bytes, None)
     }
 
-    /// As [`parse`](Self::parse), with the frame rate of a stream of H.264 or H.265 that does not state its own.
+    /// As [`parse`](Self::parse), with the frame rate of a stream that does not state its own.
     ///
     /// # Errors
     /// As [`FrameIndex::scan`].
@@ -178,8 +179,8 @@ impl Movie {
 impl FrameIndex {
     /// Finds the frames of an elementary stream.
     ///
-    /// H.264 and H.265 are recognised by their parameter sets, and MPEG video is what is left. Bytes before the first
-    /// valid sequence header belong to no frame: the first frame's offset is their number.
+    /// Codecs are recognised by what their streams begin with, and MPEG video is what is left. Bytes before the first valid
+    /// sequence header belong to no frame: the first frame's offset is their number.
     /// Damage is passed over; [`scan_with_summary`](Self::scan_with_summary) also returns what it was.
     ///
     /// # Errors
@@ -197,8 +198,8 @@ impl FrameIndex {
         Self::read(&stream, None).map_err(of_memory)
     }
 
-    /// Finds the frames of a stream that is read piece by piece; `frame_rate` is that of a stream of H.264 or H.265
-    /// that does not state its own.
+    /// Finds the frames of a stream that is read piece by piece; `frame_rate` is that of a stream that does not state its
+    /// own.
     ///
     /// # Errors
     /// As [`scan`](Self::scan), and when it cannot be read.
@@ -243,12 +244,23 @@ pub(crate) fn of_memory(error: OpenError) -> ScanError {
     }
 }
 
-/// The frame rate that a stream of MPEG video, H.264 or H.265 states in its headers before the first picture.
+/// The frame rate that a stream states in its headers before the first picture, or in the times of its first frames.
 ///
 /// # Errors
 /// When it cannot be read.
 pub fn stated_frame_rate(source: &impl ReadAt) -> io::Result<Option<FrameRate>> {
     Ok(stated(&head_of(source)?).map(|sequence| sequence.frame_rate))
+}
+
+/// The codec of an elementary stream, by its beginning; `None` where nothing shows one.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn codec_of(source: &impl ReadAt) -> io::Result<Option<Codec>> {
+    let head = head_of(source)?;
+    let has_sequence =
+        || start_code::parts(&head).any(|part| part.first() == Some(&start_code::value::SEQUENCE_HEADER));
+    Ok(Codec::of_stream(&head).or_else(|| has_sequence().then_some(Codec::MpegVideo)))
 }
 
 fn stated(head: &[u8]) -> Option<SequenceHeader> {

@@ -5,7 +5,7 @@ use crate::error::ScanError;
 use crate::headers::BadField;
 use crate::index::{FrameRate, PictureStructure, PictureType, SequenceHeader};
 use crate::scanner::{CodedFrame, Damage, ScanSummary, StreamScanner};
-use crate::start_code::{Unit, UnitCutter};
+use crate::start_code::{self, Unit, UnitCutter};
 use crate::{h264, h265};
 
 /// How many bytes of a NAL unit are kept: parameter sets and slice headers are shorter, but for a sequence parameter
@@ -217,4 +217,22 @@ impl Assembler {
             damage: Damage { leading_bytes: first_frame, ..self.damage },
         })
     }
+}
+
+/// Start codes that are looked at to recognise what a stream is.
+const START_CODES_CHECKED: usize = 4_096;
+
+/// NAL unit headers begin with a zero bit; the headers of MPEG video have start codes from here on.
+const FIRST_THAT_IS_NO_NAL_UNIT: u8 = 0x80;
+
+/// Which of the two a byte stream is: the first sequence parameter set that is well formed decides. `None` for MPEG
+/// video and anything else.
+pub(crate) fn codec_of(stream: &[u8]) -> Option<Codec> {
+    let nals = start_code::parts(stream).filter(|nal| !nal.is_empty()).take(START_CODES_CHECKED);
+    let mut nals = nals.take_while(|nal| nal[0] < FIRST_THAT_IS_NO_NAL_UNIT);
+    nals.find_map(|nal| match () {
+        () if h265::is_sequence_parameter_set(nal) => Some(Codec::H265),
+        () if h264::is_sequence_parameter_set(nal) => Some(Codec::H264),
+        () => None,
+    })
 }

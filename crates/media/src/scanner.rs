@@ -68,7 +68,8 @@ pub struct ScanSummary {
 /// the first valid sequence header to the end; a `sequence_end_code` and whatever no picture follows belong to the
 /// frame before. Two field pictures are one frame when they have the same temporal reference and opposite parity and
 /// no header but the picture header is between them (6.1.1.4.1). Access units of H.264 and H.265 begin where their
-/// standards say (7.4.1.2.3 and 7.4.2.4.4); of H.264, the fields of a frame are one frame here, too.
+/// standards say (7.4.1.2.3 and 7.4.2.4.4); of H.264, the fields of a frame are one frame here, too. Of MPEG-4 part 2 each
+/// VOP is one with the headers before it, of AV1 each temporal unit that has a frame.
 #[derive(Debug)]
 pub struct Scanner(Box<dyn StreamScanner>);
 
@@ -99,8 +100,7 @@ impl Scanner {
         Self(mpeg_video())
     }
 
-    /// A scanner at the start of a stream of `codec`; `None` when streams of it are not scanned: of MPEG-4 part 2 and
-    /// AV1.
+    /// A scanner at the start of a stream of `codec`; `None` when streams of it are not scanned.
     pub fn of(codec: Codec) -> Option<Self> {
         codec.profile().scanner.map(|scanner| Self(scanner()))
     }

@@ -15,7 +15,7 @@ fn part(value: u8, write: impl FnOnce(&mut BitWriter)) -> Vec<u8> {
 }
 
 /// A layer of an object type, with `low_delay` where it is stated (6.2.3).
-fn layer_of(object_type: u32, low_delay: Option<bool>, resolution: u32) -> Vec<u8> {
+pub fn layer_of(object_type: u32, low_delay: Option<bool>, resolution: u32) -> Vec<u8> {
     part(0x20, |bits| {
         // Not random accessible; a version of its own; a pixel of 12:11 in numbers.
         bits.text("0").number(object_type, 8).text("1 0010 001").text("1111").number(12, 8).number(11, 8);
@@ -32,19 +32,19 @@ fn layer_of(object_type: u32, low_delay: Option<bool>, resolution: u32) -> Vec<u
 }
 
 /// An advanced simple object (table 6-10), which may have B-VOPs.
-fn layer() -> Vec<u8> {
+pub fn layer() -> Vec<u8> {
     layer_of(17, None, RESOLUTION)
 }
 
 /// A group that begins at 00:01:02.
-fn group(closed: bool, broken: bool) -> Vec<u8> {
+pub fn group(closed: bool, broken: bool) -> Vec<u8> {
     part(0xb3, |bits| {
         bits.number(0, 5).number(1, 6).text("1").number(2, 6).number(closed.into(), 1).number(broken.into(), 1);
         bits.text("0111");
     })
 }
 
-fn vop_with(coding_type: u32, seconds: u32, increment: u32, coded: bool) -> Vec<u8> {
+pub fn vop_with(coding_type: u32, seconds: u32, increment: u32, coded: bool) -> Vec<u8> {
     part(0xb6, |bits| {
         bits.number(coding_type, 2);
         (0..seconds).for_each(|_| _ = bits.text("1"));
@@ -53,7 +53,7 @@ fn vop_with(coding_type: u32, seconds: u32, increment: u32, coded: bool) -> Vec<
 }
 
 /// A coded VOP written as its type and its time in the second: `"B7"`; `-` after it when it is not coded.
-fn vop(text: &str) -> Vec<u8> {
+pub fn vop(text: &str) -> Vec<u8> {
     let coding_type = match &text[..1] {
         "I" => 0,
         "P" => 1,

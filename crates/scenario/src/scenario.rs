@@ -256,28 +256,16 @@ impl Scenario {
         Ok(())
     }
 
-    /// No transport of a movie carries MPEG-4 part 2, as the lab makes it for ladders, and the packets of the thesis are of
-    /// MPEG-2. Of a file the codec is not known here.
+    /// The packets of the thesis are of MPEG-2. Of a file the codec is not known here.
     fn check_payload(&self, index: usize, flow: &Flow) -> Result<(), ScenarioError> {
-        let transport = flow.transport();
-        let refused = |allowed: String| {
-            let shown = format!("\"{}\"", transport);
-            Err(ScenarioError::value(&format!("flow.{index}.transport"), shown, allowed))
-        };
         let top_level = self.movie.source.is_none().then(|| self.movie.ladder_codec()).flatten();
         match (&flow.kind, self.movie.codec.or(top_level)) {
-            _ if !transport.has_movie() => Ok(()),
-            (_, Some(MovieCodec::Mpeg4)) => refused(
-                "an adaptive stream or bulk: the ladder's top level is mpeg4; or movie.source for the others, or \
-                 movie.codec = \"h264\" or \"h265\""
-                    .to_owned(),
-            ),
             (FlowKind::Datagram(own), Some(codec))
                 if codec != MovieCodec::Mpeg2 && own.packets == PacketRule::Thesis =>
             {
                 let shown = format!("\"{}\"", own.packets.show());
-                let allowed =
-                    format!("one of full, slices with movie.codec = \"{}\": thesis is of MPEG-2", codec.show());
+                let rules = if codec == MovieCodec::Mpeg4 { "\"full\"" } else { "one of full, slices" };
+                let allowed = format!("{rules} with movie.codec = \"{}\": thesis is of MPEG-2", codec.show());
                 Err(ScenarioError::value(&format!("flow.{index}.packets"), shown, allowed))
             }
             _ => Ok(()),

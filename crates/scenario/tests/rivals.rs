@@ -224,11 +224,10 @@ fn others_send_the_ladders_top_level_or_a_movie_of_their_own() {
     assert_eq!((mild.movie.source.clone(), mild.movie.ladder_codec()), (None, Some(MovieCodec::Mpeg4)));
     let coded = format!("movie.codec = \"h264\"\n{LADDER}{VTP}{TCP}");
     assert_eq!(assert_fixed_point(&coded).movie.ladder_codec(), Some(MovieCodec::H264));
-    assert_refused(
-        &format!("{LADDER}{VTP}{TCP}"),
-        "flow.1.transport",
-        &["tcp", "mpeg4", "movie.source", "movie.codec"],
-    );
+    let as_it_is = assert_fixed_point(&format!("{LADDER}{VTP}{TCP}{UDP}"));
+    assert_eq!((as_it_is.movie.source, as_it_is.flows.len()), (None, 3));
+    let cut = format!("{LADDER}{VTP}{UDP}packets = \"thesis\"\n");
+    assert_refused(&cut, "flow.1.packets", &["thesis", "\"full\" with movie.codec = \"mpeg4\""]);
     let in_packets = format!("movie.codec = \"h264\"\n{LADDER}{VTP}{UDP}");
     assert_eq!(assert_fixed_point(&in_packets).movie.ladder_codec(), Some(MovieCodec::H264));
     assert_refused(&format!("{in_packets}packets = \"thesis\"\n"), "flow.1.packets", &["thesis", "h264"]);

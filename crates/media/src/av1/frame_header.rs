@@ -51,6 +51,8 @@ pub(crate) struct CodedFrame {
     pub(crate) slot_hints: Option<[u32; SLOTS]>,
     /// Empty of intra frames.
     pub(crate) references: Vec<Reference>,
+    /// Width and height in pixels; `None` of others than intra frames, which may have that of a reference.
+    pub(crate) size: Option<(u16, u16)>,
 }
 
 /// What a frame header says.
@@ -124,9 +126,10 @@ fn coded_frame(
         let _force_integer_motion = reader.flag_of("force_integer_mv")?;
     }
     let frame_id = sequence.frame_ids.map(|bits| reader.field("current_frame_id", bits.whole)).transpose()?;
-    if frame_type != FrameType::Switch && !sequence.is_still {
-        let _frame_size_override = reader.flag_of("frame_size_override_flag")?;
-    }
+    let has_own_size = match frame_type {
+        FrameType::Switch => true,
+        _ => !sequence.is_still && reader.flag_of("frame_size_override_flag")?,
+    };
     let order_hint = reader.field("order_hint", sequence.order_hint_bits)?;
     if !frame_type.is_intra() && !error_resilient {
         let _primary_ref_frame = reader.field("primary_ref_frame", 3)?;
@@ -146,14 +149,16 @@ fn coded_frame(
         }
         repeated_hints = Some(hints);
     }
-    let references = match frame_type.is_intra() {
-        true => Vec::new(),
+    let (references, size) = match frame_type.is_intra() {
+        true if has_own_size => (Vec::new(), sequence.read_size(reader).ok()),
+        true => (Vec::new(), Some(sequence.size)),
         false => {
             let hints = repeated_hints.as_ref().unwrap_or(slot_hints);
-            references(reader, sequence, frame_id, order_hint, hints)?
+            (references(reader, sequence, frame_id, order_hint, hints)?, None)
         }
     };
-    Ok(CodedFrame { frame_type, is_shown, frame_id, order_hint, refreshed, slot_hints: repeated_hints, references })
+    let slot_hints = repeated_hints;
+    Ok(CodedFrame { frame_type, is_shown, frame_id, order_hint, refreshed, slot_hints, references, size })
 }
 
 fn references(

@@ -3,6 +3,7 @@
 
 mod frame_header;
 mod obu;
+mod scanner;
 mod sequence;
 mod short_signaling;
 mod slots;
@@ -12,12 +13,14 @@ use std::collections::BTreeSet;
 use crate::access_unit::{AccessUnit, AccessUnitError, FramePart, KeyKind};
 use crate::av1::frame_header::{ALL_SLOTS, CodedFrame, FrameHeader, FrameType, Reference};
 use crate::av1::obu::{Layer, Obu, obu_type};
+use crate::av1::scanner::Av1Scanner;
 use crate::av1::sequence::SequenceHeader;
 use crate::av1::slots::{Slots, StoredFrame};
 use crate::codec::{Profile, UnitReader};
 use crate::headers::BadField;
 use crate::index::PictureType;
 use crate::recovery::Recovery;
+use crate::unit_index::{ShownBy, UnitIndexer};
 
 /// AV1.
 pub(crate) const PROFILE: Profile = Profile {
@@ -34,9 +37,10 @@ pub(crate) const PROFILE: Profile = Profile {
     holds_sequence: None,
     holds_picture_data: None,
     reader: |_| Box::new(Reader::default()),
-    scanner: None,
-    indexer: || unreachable!("invariant: only streams that are scanned are indexed"),
-    recognises: |_| false,
+    scanner: Some(|| Box::new(Av1Scanner::default())),
+    // One frame of each temporal unit is shown, and that at once (7.18).
+    indexer: || UnitIndexer::of(Reader::default(), ShownBy::Decoding),
+    recognises: scanner::recognises,
 };
 
 /// Reads one access unit after the other.

@@ -3,11 +3,30 @@
 use crate::bits::BitReader;
 use crate::headers::BadField;
 
-/// Values of `obu_type` (6.2.2).
+/// Values of `obu_type` (6.2.2), up to which all are known but for some before padding.
 pub(crate) mod obu_type {
     pub(crate) const SEQUENCE_HEADER: u32 = 1;
+    pub(crate) const TEMPORAL_DELIMITER: u32 = 2;
     pub(crate) const FRAME_HEADER: u32 = 3;
     pub(crate) const FRAME: u32 = 6;
+    const TILE_LIST: u32 = 8;
+    const PADDING: u32 = 15;
+
+    /// Whether it is not reserved.
+    pub(crate) fn is_known(obu_type: u32) -> bool {
+        matches!(obu_type, SEQUENCE_HEADER..=TILE_LIST | PADDING)
+    }
+}
+
+/// A unit's header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Header {
+    pub(crate) obu_type: u32,
+    pub(crate) layer: Layer,
+    /// Bytes of the content; `None` where it goes on to the end.
+    pub(crate) size: Option<u32>,
+    /// Bytes of the header with the size.
+    length: usize,
 }
 
 /// One unit without its header.
@@ -40,6 +59,20 @@ pub(crate) fn units(bytes: &[u8]) -> impl Iterator<Item = Result<Obu<'_>, BadFie
 
 /// Splits off the first unit. One without a size goes on to the end.
 fn split(bytes: &[u8]) -> Result<(Obu<'_>, &[u8]), BadField> {
+    let Header { obu_type, layer, size, length } = header(bytes)?;
+    let after = &bytes[length..];
+    let (payload, after) = match size {
+        Some(size) => {
+            let within = usize::try_from(size).ok().and_then(|size| after.split_at_checked(size));
+            within.ok_or(BadField { name: "obu_size", value: Some(size) })?
+        }
+        None => (after, &[][..]),
+    };
+    Ok((Obu { obu_type, layer, payload }, after))
+}
+
+/// Reads a unit's header (5.3.2) and the size behind it.
+pub(crate) fn header(bytes: &[u8]) -> Result<Header, BadField> {
     let mut reader = BitReader::new(bytes);
     if reader.flag_of("obu_forbidden_bit")? {
         return Err(BadField { name: "obu_forbidden_bit", value: Some(1) });
@@ -55,15 +88,11 @@ fn split(bytes: &[u8]) -> Result<(Obu<'_>, &[u8]), BadField> {
         let _reserved = reader.field("extension_header_reserved_3bits", 3)?;
     }
     let after_header = &bytes[1 + usize::from(has_extension)..];
-    let (payload, after) = match has_size {
-        true => {
-            let (size, after) = leb128(after_header)?;
-            let within = usize::try_from(size).ok().and_then(|size| after.split_at_checked(size));
-            within.ok_or(BadField { name: "obu_size", value: Some(size) })?
-        }
-        false => (after_header, &[][..]),
+    let (size, after) = match has_size {
+        true => leb128(after_header).map(|(size, after)| (Some(size), after))?,
+        false => (None, after_header),
     };
-    Ok((Obu { obu_type, layer, payload }, after))
+    Ok(Header { obu_type, layer, size, length: bytes.len() - after.len() })
 }
 
 /// A number of at most 32 bits, seven in each byte, the lowest first (4.10.5).

@@ -3,6 +3,7 @@
 use crate::av1::obu::Layer;
 use crate::bits::BitReader;
 use crate::headers::BadField;
+use crate::index::FrameRate;
 
 /// `SELECT_SCREEN_CONTENT_TOOLS` and `SELECT_INTEGER_MV` (section 3): each frame states it.
 const SELECT: u32 = 2;
@@ -44,6 +45,12 @@ pub(crate) struct SequenceHeader {
     pub(crate) integer_motion: Option<bool>,
     /// `OrderHintBits`; 0 where there are none.
     pub(crate) order_hint_bits: usize,
+    /// Largest width and height of a frame in pixels; 65,535 of 65,536.
+    pub(crate) size: (u16, u16),
+    /// Bits of a frame's own width and height.
+    size_bits: (usize, usize),
+    /// Where all frames are shown equally long, and how long is said.
+    pub(crate) frame_rate: Option<FrameRate>,
 }
 
 impl SequenceHeader {
@@ -62,6 +69,9 @@ impl SequenceHeader {
             screen_content_tools: None,
             integer_motion: None,
             order_hint_bits: 0,
+            size: (0, 0),
+            size_bits: (0, 0),
+            frame_rate: None,
         };
         match is_still {
             true => _ = reader.field("seq_level_idx", 5)?,
@@ -69,8 +79,8 @@ impl SequenceHeader {
         }
         let width_bits = reader.field("frame_width_bits_minus_1", 4)? as usize + 1;
         let height_bits = reader.field("frame_height_bits_minus_1", 4)? as usize + 1;
-        let _width = reader.field("max_frame_width_minus_1", width_bits)?;
-        let _height = reader.field("max_frame_height_minus_1", height_bits)?;
+        header.size_bits = (width_bits, height_bits);
+        header.size = header.read_size(reader)?;
         if !is_still && reader.flag_of("frame_id_numbers_present_flag")? {
             let difference = reader.field("delta_frame_id_length_minus_2", 4)? as usize + 2;
             let whole = reader.field("additional_frame_id_length_minus_1", 3)? as usize + 1 + difference;
@@ -86,11 +96,12 @@ impl SequenceHeader {
 
     fn read_operating_points(&mut self, reader: &mut BitReader) -> Result<(), BadField> {
         if reader.flag_of("timing_info_present_flag")? {
-            let _tick = reader.field("num_units_in_display_tick", 32)?;
-            let _scale = reader.field("time_scale", 32)?;
+            let tick = u64::from(reader.field("num_units_in_display_tick", 32)?);
+            let scale = u64::from(reader.field("time_scale", 32)?);
             self.equal_picture_interval = reader.flag_of("equal_picture_interval")?;
             if self.equal_picture_interval {
-                skip_uvlc(reader)?;
+                let ticks = u64::from(uvlc("num_ticks_per_picture_minus_1", reader)?) + 1;
+                self.frame_rate = tick.checked_mul(ticks).and_then(|ticks| FrameRate::reduced(scale, ticks));
             }
             if reader.flag_of("decoder_model_info_present_flag")? {
                 self.decoder_model = Some(decoder_model(reader)?);
@@ -160,6 +171,15 @@ impl SequenceHeader {
         Ok(())
     }
 
+    /// Reads the largest size, or that of a frame (5.9.5).
+    pub(crate) fn read_size(&self, reader: &mut BitReader) -> Result<(u16, u16), BadField> {
+        let mut pixels = |name, bits| {
+            let less_one = reader.field(name, bits)?;
+            Ok(u16::try_from(less_one + 1).unwrap_or(u16::MAX))
+        };
+        Ok((pixels("frame_width_minus_1", self.size_bits.0)?, pixels("frame_height_minus_1", self.size_bits.1)?))
+    }
+
     /// Passes over `temporal_point_info()` where there is one (5.9.31).
     pub(crate) fn skip_presentation_time(&self, reader: &mut BitReader) -> Result<(), BadField> {
         match self.decoder_model {
@@ -194,15 +214,14 @@ fn decoder_model(reader: &mut BitReader) -> Result<DecoderModel, BadField> {
     Ok(DecoderModel { buffer_delay_bits, removal_time_bits, presentation_time_bits })
 }
 
-/// Passes over `num_ticks_per_picture_minus_1`, a uvlc() (4.10.3).
-fn skip_uvlc(reader: &mut BitReader) -> Result<(), BadField> {
-    const NAME: &str = "num_ticks_per_picture_minus_1";
+/// A uvlc() (4.10.3).
+fn uvlc(name: &'static str, reader: &mut BitReader) -> Result<u32, BadField> {
     let mut zeros = 0;
-    while !reader.flag_of(NAME)? {
+    while !reader.flag_of(name)? {
         zeros += 1;
     }
     match zeros {
-        0..32 => reader.field(NAME, zeros).map(drop),
-        _ => Ok(()),
+        0..32 => reader.field(name, zeros).map(|value| value + ((1 << zeros) - 1)),
+        _ => Ok(u32::MAX),
     }
 }

@@ -22,11 +22,11 @@ use crate::h264::slice_header::{Marking, PictureHeader, SliceHeader, nal_type};
 use crate::h264::tracker::{OpenPicture, PictureTracker, RecoveryQuality};
 use crate::index::PictureType;
 use crate::nal::{NalUnits, sei_messages};
-use crate::nal_index;
 use crate::nal_parameters::ParameterSet;
 use crate::nal_scanner;
 use crate::picture_order::{Entry, OutputRule, PictureOrder, turn_of};
 use crate::recovery::RecoveryFollower;
+use crate::unit_index::{ShownBy, UnitIndexer};
 
 /// `payloadType` of a recovery point (D.1.1).
 const RECOVERY_POINT: u32 = 6;
@@ -47,8 +47,8 @@ pub(crate) const PROFILE: Profile = Profile {
     holds_picture_data: Some(|unit| unit.first().is_some_and(|first| (1..=5).contains(&(first & 0x1f)))),
     reader: |framing| Box::new(Reader::new(framing)),
     scanner: Some(nal_scanner::h264),
-    indexer: || nal_index::NalIndexer::of(Codec::H264),
-    recognises: |head| nal_index::codec_of(head) == Some(Codec::H264),
+    indexer: || UnitIndexer::of(Reader::new(Framing::ByteStream).of_whole_stream(), ShownBy::Headers),
+    recognises: |head| nal_scanner::codec_of(head) == Some(Codec::H264),
 };
 
 /// Reads one access unit after the other: a frame, one of its fields, or both.
@@ -110,6 +110,10 @@ impl UnitReader for Reader {
         whole(self.read_leniently(number, unit), number, unit)
     }
 
+    fn read_in_sequence(&mut self, number: u64, unit: &[u8]) -> (Option<AccessUnit>, u64) {
+        (self.read_leniently(number, unit).0, self.sequences)
+    }
+
     /// Forgets all pictures.
     fn reset(&mut self) {
         self.tracker = self.tracker.restarted();
@@ -161,11 +165,6 @@ impl Reader {
             None => Ok(()),
         };
         result.map_err(AccessUnitError::bad_configuration_field)
-    }
-
-    /// Coded video sequences begun so far: picture order counts start anew with each.
-    pub(crate) fn sequences(&self) -> u64 {
-        self.sequences
     }
 
     /// Reads the next unit: what its good slices say, and what is wrong with the first bad one.

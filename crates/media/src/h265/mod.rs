@@ -19,11 +19,11 @@ use crate::h265::slice_header::{NalHeader, SliceHeader, nal_type};
 use crate::h265::tracker::{OpenPicture, PictureTracker};
 use crate::index::PictureType;
 use crate::nal::{NalUnits, sei_messages};
-use crate::nal_index;
 use crate::nal_parameters::ParameterSet;
 use crate::nal_scanner;
 use crate::picture_order::{Entry, OutputRule, PictureOrder, turn_of};
 use crate::recovery::RecoveryFollower;
+use crate::unit_index::{ShownBy, UnitIndexer};
 
 /// `payloadType` of a recovery point (D.2.1).
 const RECOVERY_POINT: u32 = 6;
@@ -44,8 +44,8 @@ pub(crate) const PROFILE: Profile = Profile {
     holds_picture_data: Some(|unit| unit.first().is_some_and(|first| (first >> 1) & 0x3f < 32)),
     reader: |framing| Box::new(Reader::new(framing).pairing_fields()),
     scanner: Some(nal_scanner::h265),
-    indexer: || nal_index::NalIndexer::of(Codec::H265),
-    recognises: |head| nal_index::codec_of(head) == Some(Codec::H265),
+    indexer: || UnitIndexer::of(Reader::new(Framing::ByteStream), ShownBy::Headers),
+    recognises: |head| nal_scanner::codec_of(head) == Some(Codec::H265),
 };
 
 /// Reads one access unit after the other.
@@ -109,6 +109,10 @@ impl UnitReader for Reader {
         whole(self.read_leniently(number, unit), number, unit)
     }
 
+    fn read_in_sequence(&mut self, number: u64, unit: &[u8]) -> (Option<AccessUnit>, u64) {
+        (self.read_leniently(number, unit).0, self.sequences)
+    }
+
     /// Forgets all pictures.
     fn reset(&mut self) {
         self.tracker = PictureTracker::default();
@@ -165,11 +169,6 @@ impl Reader {
             _ => Ok(()),
         };
         result.map_err(AccessUnitError::bad_configuration_field)
-    }
-
-    /// Coded video sequences begun so far: picture order counts start anew with each.
-    pub(crate) fn sequences(&self) -> u64 {
-        self.sequences
     }
 
     /// Reads the next unit: what its good slices say, and what is wrong with the first bad one.

@@ -13,8 +13,8 @@ use crate::index::{FrameIndex, FrameRate, PictureType};
 use crate::ladder::{LevelError, mpeg4};
 use crate::movie::head_of;
 use crate::source::{Joined, Source};
+use crate::start_code;
 use crate::streaming_file::ReadAt;
-use crate::{nal_index, start_code};
 
 /// A frame of a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +82,7 @@ impl Level {
         let head = head_of(&source)?;
         let parts = if Avi::is_one(&head) {
             from_avi(&Avi::read(source)?)?
-        } else if mpeg4::is_one(&head) {
+        } else if crate::mpeg4::recognises(&head) {
             mpeg4::from_stream(source)?
         } else {
             from_movie(source, None)?
@@ -94,9 +94,8 @@ impl Level {
     /// bytes do not show it.
     pub fn codec_of(key_frame: &[u8]) -> Option<Codec> {
         let first = || start_code::parts(key_frame).next()?.first().copied();
-        match nal_index::codec_of(key_frame) {
+        match Codec::of_stream(key_frame) {
             Some(codec) => Some(codec),
-            None if mpeg4::is_one(key_frame) => Some(Codec::Mpeg4Part2),
             None => (first() == Some(start_code::value::SEQUENCE_HEADER)).then_some(Codec::MpegVideo),
         }
     }

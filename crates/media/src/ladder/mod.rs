@@ -7,7 +7,7 @@
 mod align;
 mod error;
 mod level;
-pub(crate) mod mpeg4;
+mod mpeg4;
 #[cfg(test)]
 mod tests;
 

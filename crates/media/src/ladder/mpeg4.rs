@@ -5,96 +5,27 @@ use std::ops::Range;
 
 use crate::access_unit::{AccessUnitReader, Codec, Framing};
 use crate::avi::Avi;
-use crate::error::{OpenError, ScanError};
-use crate::index::FrameRate;
+use crate::error::ScanError;
+use crate::index::{FrameIndex, FrameRate};
 use crate::ladder::level::Parts;
 use crate::ladder::{LevelError, LevelFrame};
-use crate::movie::{MAX_FRAMES, for_each_chunk};
-use crate::mpeg4::headers::{DEFAULT_VERSION, VideoObjectLayer, VopHeader, value, visual_object_version};
-use crate::nal_index;
+use crate::mpeg4::headers::{DEFAULT_VERSION, VideoObjectLayer, VopHeader, is_layer, value, visual_object_version};
 use crate::source::Source;
-use crate::start_code::{self, Unit, UnitCutter};
-use crate::streaming_file::{MAX_FRAME, ReadAt};
-
-/// Start codes before the first picture (table 6-3): objects and layers, the sequence, user data, the visual object.
-const VISUAL_OBJECT_SEQUENCE: u8 = 0xb0;
-const USER_DATA: u8 = 0xb2;
-
-/// How far into a stream its layer is looked for.
-const HEADERS_CHECKED: usize = 64;
-
-/// Whether a start code's value is that of a video object layer.
-pub(super) fn is_layer(value: u8) -> bool {
-    (value::VIDEO_OBJECT_LAYER_FIRST..=value::VIDEO_OBJECT_LAYER_LAST).contains(&value)
-}
-
-/// Whether a stream begins with the headers of MPEG-4 part 2.
-pub(crate) fn is_one(stream: &[u8]) -> bool {
-    let is_header = |value| {
-        value <= value::VIDEO_OBJECT_LAYER_LAST
-            || matches!(value, VISUAL_OBJECT_SEQUENCE | USER_DATA | value::VISUAL_OBJECT)
-    };
-    let values = start_code::parts(stream).filter_map(|part| part.first().copied()).take(HEADERS_CHECKED);
-    values.take_while(|&value| is_header(value)).any(is_layer) && nal_index::codec_of(stream).is_none()
-}
+use crate::start_code;
+use crate::streaming_file::MAX_FRAME;
 
 /// The frames of an elementary stream.
 pub(super) fn from_stream(stream: Source) -> Result<Parts, LevelError> {
-    let places = cut(&stream)?;
-    read(&stream, places.ranges(), places.count(), None)
+    // The rate is looked at below, with the times of all frames.
+    let any_rate = FrameRate { numerator: 1, denominator: 1 };
+    let (FrameIndex { frames, .. }, _) = FrameIndex::read(&stream, Some(any_rate))?;
+    let ranges = frames.iter().map(|frame| frame.offset..frame.offset + u64::from(frame.size));
+    read(&stream, ranges, frames.len(), None)
 }
 
 /// The frames of an AVI file.
 pub(super) fn from_avi(avi: &Avi) -> Result<Parts, LevelError> {
     read(avi.source(), avi.ranges().iter().cloned(), avi.frame_count(), Some(avi))
-}
-
-/// Where frames begin, and the last of them ends.
-pub(crate) struct Places {
-    starts: Vec<u64>,
-    end: u64,
-}
-
-impl Places {
-    pub(crate) fn count(&self) -> usize {
-        self.starts.len()
-    }
-
-    pub(crate) fn ranges(&self) -> impl Iterator<Item = Range<u64>> {
-        let ends = self.starts.iter().copied().skip(1).chain([self.end]);
-        self.starts.iter().copied().zip(ends).map(|(start, end)| start..end)
-    }
-}
-
-/// Finds frames: each VOP with the headers before it.
-pub(crate) fn cut(source: &impl ReadAt) -> Result<Places, OpenError> {
-    let mut starts = Vec::new();
-    let mut after_vop = true;
-    let mut cutter: UnitCutter = UnitCutter::new();
-    let mut sink = |unit: Unit| {
-        if after_vop && starts.len() <= MAX_FRAMES {
-            starts.push(unit.offset);
-        }
-        after_vop = unit.value == value::VOP;
-    };
-    let length = for_each_chunk(source, |chunk, _| {
-        cutter.feed(chunk, &mut sink);
-        true
-    })?;
-    cutter.finish(&mut sink);
-    if !after_vop {
-        // What stands behind the last VOP belongs to it.
-        starts.pop();
-    }
-    if starts.len() > MAX_FRAMES {
-        return Err(ScanError::TooManyFrames { limit: MAX_FRAMES, offset: starts[MAX_FRAMES] }.into());
-    }
-    let places = Places { starts, end: length };
-    let too_large = places.ranges().find(|range| range.end - range.start > MAX_FRAME.into());
-    match too_large {
-        Some(range) => Err(ScanError::FrameTooLarge { offset: range.start, size: range.end - range.start }.into()),
-        None => Ok(places),
-    }
 }
 
 fn read(
@@ -160,13 +91,13 @@ fn number_in_display_order(frames: &mut [(LevelFrame, bool)], times: &[i64]) -> 
 
 /// The layer in force, and what the reader of access units does not return.
 #[derive(Default)]
-pub(crate) struct Vops {
+struct Vops {
     version: Option<u32>,
-    pub(crate) layer: Option<VideoObjectLayer>,
+    layer: Option<VideoObjectLayer>,
 }
 
 impl Vops {
-    pub(crate) fn take_headers(&mut self, bytes: &[u8]) {
+    fn take_headers(&mut self, bytes: &[u8]) {
         start_code::parts(bytes).for_each(|part| self.take_header(part));
     }
 

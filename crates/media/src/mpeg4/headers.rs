@@ -8,9 +8,23 @@ use crate::index::{GopHeader, PictureType, TimeCode};
 pub(crate) mod value {
     pub(crate) const VIDEO_OBJECT_LAYER_FIRST: u8 = 0x20;
     pub(crate) const VIDEO_OBJECT_LAYER_LAST: u8 = 0x2f;
+    pub(crate) const VISUAL_OBJECT_SEQUENCE: u8 = 0xb0;
+    pub(crate) const VISUAL_OBJECT_SEQUENCE_END: u8 = 0xb1;
+    pub(crate) const USER_DATA: u8 = 0xb2;
     pub(crate) const GROUP_OF_VOP: u8 = 0xb3;
     pub(crate) const VISUAL_OBJECT: u8 = 0xb5;
     pub(crate) const VOP: u8 = 0xb6;
+}
+
+/// Whether a start code's value is that of a video object layer.
+pub(crate) fn is_layer(value: u8) -> bool {
+    (value::VIDEO_OBJECT_LAYER_FIRST..=value::VIDEO_OBJECT_LAYER_LAST).contains(&value)
+}
+
+/// Whether it is one of a header that may stand before the first VOP: of an object, a layer, the sequence, user data.
+pub(crate) fn is_header(value: u8) -> bool {
+    value <= value::VIDEO_OBJECT_LAYER_LAST
+        || matches!(value, value::VISUAL_OBJECT_SEQUENCE | value::USER_DATA | value::VISUAL_OBJECT)
 }
 
 /// `aspect_ratio_info` that a width and a height follow (table 6-12).
@@ -47,6 +61,8 @@ pub(crate) fn visual_object_version(payload: &[u8]) -> Result<u32, BadField> {
 pub(crate) struct VideoObjectLayer {
     /// Ticks in a second (`vop_time_increment_resolution`).
     pub(crate) resolution: u32,
+    /// Ticks of each VOP, where all have the same (`fixed_vop_time_increment`).
+    pub(crate) fixed_increment: Option<u32>,
     /// It promises that no B-VOP comes, by `low_delay` or by its object type.
     pub(crate) low_delay: bool,
     /// Width and height in pixels; zeros where it is cut off before them, or of another shape than a rectangle.
@@ -82,23 +98,32 @@ impl VideoObjectLayer {
             return Err(BadField { name: "vop_time_increment_resolution", value: Some(0) });
         }
         let low_delay = stated_low_delay.unwrap_or(object_type == SIMPLE_OBJECT_TYPE);
-        let layer = Self { resolution, low_delay, size: (0, 0), interlaced: false };
-        let size = if shape == SHAPE_RECTANGULAR { layer.picture_size(&mut reader) } else { None };
-        let interlaced =
-            size.is_some() && reader.field("marker_bit and interlaced", 1 + 1).is_ok_and(|bits| bits & 1 == 1);
-        Ok(Self { size: size.unwrap_or_default(), interlaced, ..layer })
+        let mut layer = Self { resolution, fixed_increment: None, low_delay, size: (0, 0), interlaced: false };
+        let is_rectangular = shape == SHAPE_RECTANGULAR;
+        if layer.read_increment(&mut reader).is_ok() && is_rectangular && layer.read_size(&mut reader).is_ok() {
+            layer.interlaced = reader.field("marker_bit and interlaced", 1 + 1).is_ok_and(|bits| bits & 1 == 1);
+        }
+        Ok(layer)
     }
 
-    /// Reads from the marker after the resolution to the height.
-    fn picture_size(self, reader: &mut BitReader) -> Option<(u16, u16)> {
-        let mut field = |bits| reader.field("video_object_layer_width", bits).ok();
-        let _marker = field(1)?;
-        if field(1)? == 1 {
-            let _fixed_vop_time_increment = field(self.increment_bits())?;
+    /// Reads from the marker after the resolution.
+    fn read_increment(&mut self, reader: &mut BitReader) -> Result<(), BadField> {
+        let _marker = reader.flag_of("marker_bit")?;
+        if reader.flag_of("fixed_vop_rate")? {
+            let increment = reader.field("fixed_vop_time_increment", self.increment_bits())?;
+            self.fixed_increment = Some(increment).filter(|&increment| increment > 0);
         }
-        let (_marker, width) = (field(1)?, field(13)?);
-        let (_marker, height) = (field(1)?, field(13)?);
-        Some((width as u16, height as u16))
+        Ok(())
+    }
+
+    /// Reads from the marker before the width to the height.
+    fn read_size(&mut self, reader: &mut BitReader) -> Result<(), BadField> {
+        let mut field = || {
+            let _marker = reader.flag_of("marker_bit")?;
+            reader.field("video_object_layer_width", 13).map(|pixels| pixels as u16)
+        };
+        self.size = (field()?, field()?);
+        Ok(())
     }
 
     /// Bits of `vop_time_increment`: as many as its largest value, one tick less than a second, needs, and one at
@@ -175,17 +200,19 @@ impl VopHeader {
 mod tests {
     use super::*;
 
+    fn layer(resolution: u32) -> VideoObjectLayer {
+        VideoObjectLayer { resolution, fixed_increment: None, low_delay: false, size: (0, 0), interlaced: false }
+    }
+
     #[test]
     fn increments_have_the_bits_that_they_need() {
-        let bits = |resolution| {
-            VideoObjectLayer { resolution, low_delay: false, size: (0, 0), interlaced: false }.increment_bits()
-        };
+        let bits = |resolution| layer(resolution).increment_bits();
         assert_eq!([1, 2, 3, 16, 17, 25, 30_000, 65_535].map(bits), [1, 1, 2, 4, 5, 5, 15, 16]);
     }
 
     #[test]
     fn an_endless_time_base_is_told() {
-        let layer = VideoObjectLayer { resolution: 25, low_delay: false, size: (0, 0), interlaced: false };
+        let layer = layer(25);
         let endless = VopHeader::parse(&[0xff; 600], layer);
         assert_eq!(endless, Err(BadField { name: "modulo_time_base", value: Some(MOST_SECONDS + 1) }));
         let cut = VopHeader::parse(&[0xff; 6], layer);

@@ -4,6 +4,8 @@
 
 mod clock;
 pub(crate) mod headers;
+mod pace;
+mod scanner;
 
 use std::collections::BTreeSet;
 
@@ -12,10 +14,13 @@ use crate::codec::{Profile, UnitReader};
 use crate::headers::BadField;
 use crate::index::{GopHeader, PictureType};
 use crate::mpeg4::clock::VopClock;
-use crate::mpeg4::headers::{VideoObjectLayer, VopHeader, value};
+use crate::mpeg4::headers::{VideoObjectLayer, VopHeader, is_header, is_layer, value};
+use crate::mpeg4::scanner::Mpeg4Scanner;
+use crate::nal_scanner;
 use crate::recovery::Recovery;
 use crate::references::{ReferenceTracker, key_kind};
 use crate::start_code;
+use crate::unit_index::{ShownBy, UnitIndexer};
 
 /// MPEG-4 part 2.
 pub(crate) const PROFILE: Profile = Profile {
@@ -34,10 +39,19 @@ pub(crate) const PROFILE: Profile = Profile {
     }),
     holds_picture_data: Some(|unit| unit.first() == Some(&value::VOP)),
     reader: |_| Box::new(Reader::default()),
-    scanner: None,
-    indexer: || unreachable!("invariant: only streams that are scanned are indexed"),
-    recognises: |_| false,
+    scanner: Some(|| Box::new(Mpeg4Scanner::default())),
+    indexer: || UnitIndexer::of(Reader::default(), ShownBy::Types),
+    recognises,
 };
+
+/// How many start codes of a stream are looked at for a layer.
+const HEADERS_CHECKED: usize = 64;
+
+/// Whether a stream begins with the headers of a layer.
+pub(crate) fn recognises(head: &[u8]) -> bool {
+    let values = start_code::parts(head).filter_map(|part| part.first().copied()).take(HEADERS_CHECKED);
+    values.take_while(|&value| is_header(value)).any(is_layer) && nal_scanner::codec_of(head).is_none()
+}
 
 /// Reads one access unit after the other.
 #[derive(Debug)]

@@ -90,6 +90,13 @@ pub fn decode_with_messages(stream: &[u8], format: &str, name: &str) -> (Vec<Str
 /// The same of several streams at a time: a process costs more than a small stream. What the decoder says is of all of
 /// them. The digests of pictures that a stream of H.265 may have are compared with its pictures.
 pub fn decode_all(streams: &[&[u8]], format: &str, name: &str) -> (Vec<Vec<String>>, String) {
+    let (pictures, messages) = decode_all_with_times(streams, format, name);
+    (pictures.into_iter().map(without_times).collect(), messages)
+}
+
+/// The same with the time of each picture: of a codec whose pictures are shown as they are decoded, the number of the access
+/// unit that shows it.
+pub fn decode_all_with_times(streams: &[&[u8]], format: &str, name: &str) -> (Vec<Vec<(usize, String)>>, String) {
     let write = |(number, stream): (usize, &&[u8])| {
         let path = scratch(&format!("{name}.{number}"));
         std::fs::write(&path, stream).unwrap();
@@ -120,14 +127,21 @@ pub fn decode_all_with_libde265(streams: &[&[u8]], size: &str, name: &str) -> Op
         eprintln!("skipped: no libde265-dec265");
         return None;
     };
-    Some(digests(&["-f", "rawvideo", "-pix_fmt", "yuv420p", "-s", size], &paths).0)
+    let (pictures, _) = digests(&["-f", "rawvideo", "-pix_fmt", "yuv420p", "-s", size], &paths);
+    Some(pictures.into_iter().map(without_times).collect())
+}
+
+fn without_times(pictures: Vec<(usize, String)>) -> Vec<String> {
+    pictures.into_iter().map(|(_, digest)| digest).collect()
 }
 
 /// Digests of the pictures of files that FFmpeg reads with the options given, and what it says of them.
-fn digests(options: &[&str], paths: &[PathBuf]) -> (Vec<Vec<String>>, String) {
+fn digests(options: &[&str], paths: &[PathBuf]) -> (Vec<Vec<(usize, String)>>, String) {
     let into: Vec<PathBuf> = paths.iter().map(|path| PathBuf::from(format!("{}.digests", path.display()))).collect();
     let mut ffmpeg = Command::new("ffmpeg");
     ffmpeg.args(["-nostdin", "-v", "repeat+warning", "-y"]).stdin(Stdio::null());
+    // Times are those of the file, and not of the first picture that is shown.
+    ffmpeg.arg("-copyts");
     for path in paths {
         ffmpeg.args(["-threads", "1"]).args(options).arg("-i").arg(path);
     }
@@ -147,11 +161,15 @@ fn digests(options: &[&str], paths: &[PathBuf]) -> (Vec<Vec<String>>, String) {
     (into.iter().map(|into| read_digests(into)).collect(), messages)
 }
 
-/// From a file that FFmpeg wrote.
-fn read_digests(path: &Path) -> Vec<String> {
+/// From a file that FFmpeg wrote: the third column is the time, the last the digest.
+fn read_digests(path: &Path) -> Vec<(usize, String)> {
     let text = std::fs::read_to_string(path).unwrap();
-    let digests = text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.rsplit(',').next());
-    digests.map(|digest| digest.trim().to_owned()).collect()
+    let rows = text.lines().filter(|line| !line.starts_with('#'));
+    let picture = |row: &str| {
+        let columns: Vec<&str> = row.split(',').map(str::trim).collect();
+        (columns[2].parse().unwrap_or(0), columns[columns.len() - 1].to_owned())
+    };
+    rows.map(picture).collect()
 }
 
 /// Takes the H.264 stream out of another file as it is.
