@@ -55,6 +55,7 @@ __all__ = [
     "simulate_cell",
     "squared_difference",
     "stated_frame_rate",
+    "stream_codec",
     "trace_mean_rate",
     "trace_rates",
     "transports",
@@ -387,6 +388,7 @@ def probe_movie(
 ) -> dict[str, dict[str, Any]]: ...
 def squared_difference(one: bytes, other: bytes) -> int: ...
 def stated_frame_rate(path: str | PathLike[str]) -> tuple[int, int] | None: ...
+def stream_codec(path: str | PathLike[str]) -> str | None: ...
 def load_movie(
     path: str | PathLike[str] | None,
     ladder: str | PathLike[str] | None = None,

@@ -278,8 +278,8 @@ def probe_movie(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="MPEG-1, MPEG-2, MPEG-4 part 2, H.264 or H.265: an elementary stream, or a container (MP4, MKV, AVI, "
-            "TS ...), whose video is taken out as it is.",
+            help="MPEG-1, MPEG-2, MPEG-4 part 2, H.264, H.265 or AV1: an elementary stream, or a container (MP4, MKV, "
+            "AVI, TS ...), whose video is taken out as it is.",
         ),
     ],
     as_json: AsJson = False,

@@ -96,6 +96,7 @@ def kind_of_video(path: str | os.PathLike[str]) -> str | None:
         (head.startswith(b"RIFF"), "an AVI file"),
         (head.startswith(b"FLV\x01"), "an FLV file"),
         (head.startswith(b"OggS"), "an Ogg file"),
+        (head.startswith(b"DKIF"), "an IVF file"),
         (head.startswith(bytes.fromhex("3026B2758E66CF11")), "an ASF or WMV file"),
         (head.startswith(b"\0\0\1\xba"), "an MPEG program stream"),
         (head.startswith((b"\0\0\1", b"\0\0\0\1")), _ELEMENTARY),

@@ -226,9 +226,12 @@ def test_what_is_no_video_is_refused(tmp_path: Path, source: str, told: str, bit
         movie.prepare(tmp_path / source, bitrate, cache_dir=tmp_path / "cache")
 
 
-def test_another_codec_without_a_bitrate_is_refused(clip: Path) -> None:
-    with pytest.raises(InputError, match=r"mpeg4 in matroska.*state a bitrate"):
-        movie.prepare(clip)
+def test_another_codec_without_a_bitrate_is_refused(clip: Path, tmp_path: Path) -> None:
+    assert movie.prepare(clip, cache_dir=tmp_path / "cache").path.suffix == ".m4v"
+    vp8 = tmp_path / "clip.webm"
+    subprocess.run(["ffmpeg", "-v", "error", "-i", clip, "-t", "1", "-c:v", "libvpx", "-an", vp8], check=True)
+    with pytest.raises(InputError, match=r"vp8 in matroska.*MPEG-4 part 2, H.264, H.265 and AV1; state a bitrate"):
+        movie.prepare(vp8)
 
 
 @pytest.mark.parametrize("value", [0, -1, 99_999, 80_000_001, float("nan"), "6", "6 Mbps", "-6 Mbit/s", ""])

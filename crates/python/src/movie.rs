@@ -17,6 +17,7 @@ create_exception!(_native, MovieError, PyValueError, "A file is not a video elem
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("MovieError", module.py().get_type::<MovieError>())?;
     module.add_function(wrap_pyfunction!(stated_frame_rate, module)?)?;
+    module.add_function(wrap_pyfunction!(stream_codec, module)?)?;
     module.add_function(wrap_pyfunction!(probe_movie, module)?)
 }
 
@@ -57,6 +58,13 @@ fn stated_frame_rate(py: Python<'_>, path: PathBuf) -> PyResult<Option<(u32, u32
     let stated =
         py.detach(|| framewire_media::stated_frame_rate(&open(&path)?).map_err(|error| failed(error, &path)))?;
     Ok(stated.map(|rate| (rate.numerator, rate.denominator)))
+}
+
+/// The codec of a video elementary stream, by its beginning; `None` where nothing shows one.
+#[pyfunction]
+fn stream_codec(py: Python<'_>, path: PathBuf) -> PyResult<Option<String>> {
+    let codec = py.detach(|| framewire_media::codec_of(&open(&path)?).map_err(|error| failed(error, &path)))?;
+    Ok(codec.map(|codec| codec.to_string()))
 }
 
 fn open(path: &Path) -> PyResult<File> {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from framewire.as_decoded.received_parts import Arrival
-from framewire.report.cut_stream import H264, H265, CutStream, starts_of
+from framewire.report.cut_stream import AV1, H264, H265, CutStream, starts_of
 from framewire.report.data import Flow
 from framewire.report.decoding import identical
 from framewire.report.reference_pictures import Received
@@ -15,7 +15,7 @@ __all__ = ["beginning", "is_of_the_movie"]
 
 
 def beginning(sent: CutStream, one: Arrival, largest: int) -> bytes:
-    """The first bytes of a frame that came, as its receiver puts them together.
+    """The first bytes of a frame that came, as its receiver puts them together; empty where it can do nothing with it.
 
     Of H.264 and H.265, packets carry NAL units without start codes; a unit that does not fit into one, of `largest`
     bytes behind RTP's header, is cut into fragments that carry all but its header (RFC 6184, 5.8; RFC 7798, 4.4.3).
@@ -23,6 +23,8 @@ def beginning(sent: CutStream, one: Arrival, largest: int) -> bytes:
     code = sent.read(one.frame)
     if one.payload is None:
         return code
+    if sent.coding is AV1:  # decoders take whole units only, and packets do not have their sizes
+        return b""
     if sent.coding not in (H264, H265):
         return code[: one.payload]
     return code[: _behind(code, [*starts_of(code)], one.payload, largest, 1 if sent.coding is H264 else 2)]

@@ -147,7 +147,8 @@ def _decoded(original: Original, one: Received, came: list[Arrival], largest: in
 
     if came:
         frames = ((arrival.display, code(arrival)) for arrival in came)
-        yield from pictures(original.stream.coding, original.width, original.height, frames)
+        given = ((display, begin) for display, begin in frames if begin)
+        yield from pictures(original.stream.coding, original.width, original.height, given)
 
 
 def _planned(run: ReportRun, flow: Flow, came: list[Arrival]) -> list[int | None]:

@@ -2,8 +2,8 @@
 
 Everything here has a constant frame rate. That of an elementary stream is the one that it states, or else the one
 that is asked for; that of H.264 and H.265 in a container is the container's, in the mean where it varies. Where the
-stream does not state that rate, it is written into its parameter sets, and nothing else is changed. MPEG video states
-its own.
+stream does not state that rate, it is written into its parameter sets, and nothing else is changed. MPEG video and
+MPEG-4 part 2 state their own.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ __all__ = [
     "TAKEN_OUT",
     "Output",
     "as_it_is",
+    "carried",
     "check",
     "codec_of",
     "copy",
@@ -40,6 +41,8 @@ __all__ = [
 class Output:
     """How ffmpeg writes an elementary stream of a codec without encoding."""
 
+    name: str
+    """What the codec is called."""
     suffix: str
     muxer: str
     filters: tuple[str, ...] = ()
@@ -51,15 +54,29 @@ class Output:
 
 
 TAKEN_OUT = {
+    "mpeg1video": Output("MPEG-1", ".m1v", "mpeg1video"),
+    "mpeg2video": Output("MPEG-2", ".m2v", "mpeg2video"),
+    # AVI files of DivX and Xvid have B pictures in the chunks of others, and a container may have the headers once for
+    # the whole stream.
+    "mpeg4": Output("MPEG-4 part 2", ".m4v", "m4v", ("mpeg4_unpack_bframes", "dump_extra=freq=keyframe")),
     # num_units_in_tick is of a field (ITU-T H.264, E.2.1).
-    "h264": Output(".h264", "h264", ("h264_mp4toannexb",), "h264_metadata=tick_rate={ticks}", 2),
-    "hevc": Output(".h265", "hevc", ("hevc_mp4toannexb",), "hevc_metadata=tick_rate={ticks}"),
-    "mpeg1video": Output(".m1v", "mpeg1video"),
-    "mpeg2video": Output(".m2v", "mpeg2video"),
-    # A container may have the headers once for the whole stream.
-    "mpeg4": Output(".m4v", "m4v", ("dump_extra=freq=keyframe",)),
+    "h264": Output("H.264", ".h264", "h264", ("h264_mp4toannexb",), "h264_metadata=tick_rate={ticks}", 2),
+    "hevc": Output("H.265", ".h265", "hevc", ("hevc_mp4toannexb",), "hevc_metadata=tick_rate={ticks}"),
+    "av1": Output(
+        "AV1", ".obu", "obu", ("av1_metadata=td=insert",), "av1_metadata=tick_rate={ticks}:num_ticks_per_picture=1"
+    ),
 }
-"""By ffmpeg's name of the codec. MPEG-4 part 2 is for levels of ladders."""
+"""By ffmpeg's name of the codec."""
+
+
+def carried(word: str = "and") -> str:
+    """The codecs that flows carry, for people.
+
+    >>> carried("or")
+    'MPEG-1, MPEG-2, MPEG-4 part 2, H.264, H.265 or AV1'
+    """
+    *others, last = (output.name for output in TAKEN_OUT.values())
+    return f"{', '.join(others)} {word} {last}"
 
 
 def as_it_is(
@@ -131,8 +148,8 @@ def look_into(video: Video, scratch: Path, frame_rate: Fraction | None) -> tuple
     output = TAKEN_OUT.get(video.codec)
     if output is None:
         raise InputError(
-            f"{path}: {video.codec} in {video.container}, and the lab carries MPEG-1, MPEG-2, MPEG-4 part 2, H.264 and "
-            "H.265; framewire movie make and movie ladder encode it anew"
+            f"{path}: {video.codec} in {video.container}, and the lab carries {carried()}; framewire movie make and "
+            "movie ladder encode it anew"
         )
     known = video.mean_rate is not None or frame_rate is not None
     rate = _frame_rate(video, False, frame_rate, None) if known else None
@@ -164,11 +181,11 @@ def _find(path: Path, seconds: float | None, frame_rate: Fraction | None) -> _Fo
     video = video_of(path, forced)
     output = TAKEN_OUT.get(video.codec)
     elementary = video.codec in ELEMENTARY.get(video.container, ())
-    if output is None or (video.codec == "mpeg4" and not elementary):
+    if output is None:
         refuse_what_does_not_move(video)
         raise InputError(
-            f"{path}: {video.codec} in {video.container}, and flows carry MPEG-1, MPEG-2, H.264 and H.265; state a "
-            "bitrate to have it transcoded (movie.bitrate, and movie.codec for another codec than MPEG-2)"
+            f"{path}: {video.codec} in {video.container}, and flows carry {carried()}; state a bitrate to have it "
+            "transcoded (movie.bitrate, and movie.codec for another codec than MPEG-2)"
         )
     rate = _frame_rate(video, elementary, frame_rate, stated_frame_rate(path) if elementary else None)
     frames = None if seconds is None else max(1, round(seconds * rate))

@@ -76,11 +76,6 @@ class Probe:
     def cannot_be_sent(self) -> list[str]:
         """What flows cannot send of it as it is, and what helps: a sentence each, without the full stop."""
         said = []
-        if self.tracks is not None and self.sequence["codec"] == "MPEG-4 part 2":
-            said.append(
-                "flows carry MPEG-1, MPEG-2, H.264 and H.265: with movie.bitrate its video is encoded anew, and "
-                "framewire movie ladder takes it as it is"
-            )
         if self.tracks and (why := refusal(self.tracks[0])) is not None:
             said.append(f"{why}: without movie.sound the video is sent alone (ffmpeg -i FILE -c:v copy -c:a aac NEW)")
         return said
@@ -240,7 +235,7 @@ class Probe:
 
 
 def probe(path: str | os.PathLike[str], frame_rate: str | None = None) -> Probe:
-    """Read the frame index of a video: MPEG-1, MPEG-2, MPEG-4 part 2, H.264, H.265.
+    """Read the frame index of a video.
 
     It is an elementary stream, or stands in a container, out of which ffmpeg takes it as it is; offsets are then those
     in the stream. ``frame_rate``, for instance ``25 Hz``, is that of a stream that does not tell its own. Raises
@@ -261,12 +256,14 @@ def probe(path: str | os.PathLike[str], frame_rate: str | None = None) -> Probe:
         else:
             found = _native.probe_movie(path, scratch.file, _ratio(rate))
     except _native.MovieError as error:
+        from framewire.movie.elementary_stream import carried
+
         if not str(error).startswith(_NOTHING_FOUND):
             raise InputError(f"{path}: {error}") from None
         _refuse_no_movie(Path(path))
         raise InputError(
-            f"{path}: no video is found in it; a container with video, or an elementary stream of MPEG-1, MPEG-2, "
-            "MPEG-4 part 2, H.264 or H.265, is needed"
+            f"{path}: no video is found in it; a container with video, or an elementary stream of {carried('or')}, is "
+            "needed"
         ) from None
     except OSError as error:
         raise InputError(f"{path}: cannot read the movie: {error.strerror or error}") from None

@@ -38,7 +38,13 @@ __all__ = [
     "video_of",
 ]
 
-ELEMENTARY = {"mpegvideo": ("mpeg1video", "mpeg2video"), "h264": ("h264",), "hevc": ("hevc",), "m4v": ("mpeg4",)}
+ELEMENTARY = {
+    "mpegvideo": ("mpeg1video", "mpeg2video"),
+    "h264": ("h264",),
+    "hevc": ("hevc",),
+    "m4v": ("mpeg4",),
+    "obu": ("av1",),
+}
 """ffmpeg's names of elementary streams, and of what they hold."""
 
 FieldOrder = Literal["progressive", "top", "bottom"]
@@ -126,7 +132,9 @@ def video_of(path: Path, demuxer: str | None = None) -> Video:
     least, mean = _fraction(stream.get("r_frame_rate")), _fraction(stream.get("avg_frame_rate"))
     refuse_cut_off(path, container["format_name"], {"duration": container.get("duration")} | stream, mean)
     elementary = container["format_name"] in ELEMENTARY
-    if not elementary and not _has_exact_index(container["format_name"], stream):
+    # Chunks of an AVI file have no times; where one has two pictures and another none, packets do not show its rate.
+    is_packed = container["format_name"] == "avi" and stream.get("codec_name") == "mpeg4"
+    if not elementary and not is_packed and not _has_exact_index(container["format_name"], stream):
         mean = _counted(mean, mean_rate_of(path, *_forced(demuxer)))
     fields_apart = (
         not elementary

@@ -17,7 +17,7 @@ from typing import Protocol
 
 import polars as pl
 
-from framewire.report.cut_stream import CutStream
+from framewire.report.cut_stream import H264, H265, CutStream
 from framewire.report.nal_units import NalFacts, nal_facts
 
 __all__ = ["Context", "context_of"]
@@ -54,7 +54,7 @@ def context_of(stream: CutStream, ledger: pl.DataFrame) -> Context:
     kinds = dict(rows.select("frame", "type").iter_rows())
     if stream.coding.keeps_two_references:
         return _TwoReferences(kinds, dict(rows.select("frame", "gop").iter_rows()), _repeats_headers(stream, kinds))
-    facts = nal_facts(stream, list(kinds)) if kinds else None
+    facts = nal_facts(stream, list(kinds)) if kinds and stream.coding in (H264, H265) else None
     return _ClosedSequences(facts) if facts is not None else _Everything(list(kinds))
 
 

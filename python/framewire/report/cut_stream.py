@@ -8,10 +8,13 @@ import subprocess
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import IO
 
 import polars as pl
+
+from framewire import _native
 
 PIPE_BYTES = 1 << 20
 """Of a pipe to or from ffmpeg: the most that Linux grants anyone (``/proc/sys/fs/pipe-max-size``)."""
@@ -25,6 +28,14 @@ class Coding:
     """ffmpeg's name of the format."""
     end: bytes
     """Tells a decoder that no picture follows."""
+    head: bytes = b""
+    """What stands before the first frame in that format."""
+
+    def framed(self, code: bytes, number: int) -> bytes:
+        """A frame as it stands in that format."""
+        if self is not AV1:
+            return code
+        return len(code).to_bytes(4, "little") + number.to_bytes(8, "little") + code
 
     @property
     def keeps_two_references(self) -> bool:
@@ -41,7 +52,10 @@ class Coding:
         return self is MPEG4_PART2 and 0 <= layer < picture
 
     def may_begin(self, code: bytes) -> bool:
-        """Whether an access unit may begin with these bytes: a start code and two bytes behind it."""
+        """Whether an access unit may begin with these bytes: a start code and two bytes behind it, or a temporal
+        delimiter of AV1 (AV1 bitstream, 5.6)."""
+        if self is AV1:
+            return code.startswith(DELIMITER)
         start = code.find(b"\x00\x00\x01", 0, 4)
         if start not in (0, 1) or len(code) < start + 5:
             return False
@@ -60,7 +74,12 @@ MPEG_VIDEO = Coding("mpegvideo", b"\x00\x00\x01\xb7")
 H264 = Coding("h264", b"\x00\x00\x01\x0a\x00\x00\x01\x0b")
 H265 = Coding("hevc", b"\x00\x00\x01\x48\x01\x00\x00\x01\x4a\x01")
 MPEG4_PART2 = Coding("m4v", b"\x00\x00\x01\xb1")
-CODINGS = {"MPEG video": MPEG_VIDEO, "MPEG-4 part 2": MPEG4_PART2, "H.264": H264, "H.265": H265}
+# FFmpeg's demuxer of bare temporal units ends where a reference is missing: an IVF file says where each one ends.
+AV1 = Coding(
+    "ivf", b"", b"DKIF\0\0\x20\0AV01" + bytes(4) + (25).to_bytes(4, "little") + (1).to_bytes(4, "little") + bytes(8)
+)
+DELIMITER = b"\x12\x00"
+CODINGS = {"MPEG video": MPEG_VIDEO, "MPEG-4 part 2": MPEG4_PART2, "H.264": H264, "H.265": H265, "AV1": AV1}
 """By the names that run.json and streaming files have for them."""
 
 
@@ -76,11 +95,12 @@ def coding_of(path: Path) -> Coding:
     """What an elementary stream is coded in, by its beginning."""
     with path.open("rb") as source:
         head = source.read(65536)
-    if b"\x00\x00\x01\xb3" in head:
-        return MPEG_VIDEO
+    if (known := CODINGS.get(_native.stream_codec(path) or "")) is not None:
+        return known
+    # One that lost its parameter sets: a delimiter or SEI of layer 0 (ITU-T H.265, 7.3.1.2); H.264 has no such pair of
+    # bytes.
     start = head.find(b"\x00\x00\x01")
     parameters = head[start + 3 : start + 5] if start >= 0 else b""
-    # Parameter sets, delimiter or SEI of layer 0 (ITU-T H.265, 7.3.1.2); H.264 has no such pair of bytes.
     return H265 if parameters in (b"\x40\x01", b"\x42\x01", b"\x44\x01", b"\x46\x01", b"\x4e\x01") else H264
 
 
@@ -122,11 +142,12 @@ class CutStream:
 
     def feed(self, frames: Sequence[int], sink: IO[bytes]) -> None:
         """Writes the named frames, in the order given, then the end of the sequence."""
+        sink.write(self.coding.head)
         with self.path.open("rb") as source:
-            for frame in frames:
+            for number, frame in enumerate(frames):
                 offset, size = self.places[frame]
                 source.seek(offset)
-                sink.write(source.read(size))
+                sink.write(self.coding.framed(source.read(size), number))
         sink.write(self.coding.end)
 
 
@@ -162,6 +183,18 @@ def ffmpeg() -> str:
     return found
 
 
+def decoder_of(coding: Coding) -> list[str]:
+    """Options of ffmpeg that choose a decoder, where its own choice would not do: dav1d 1.0 may decode nothing more
+    behind an error (docs/decoders.md), and libaom with one thread does."""
+    return ["-c:v", "libaom-av1", "-threads", "1"] if coding is AV1 and _has_libaom() else []
+
+
+@cache
+def _has_libaom() -> bool:
+    decoders = subprocess.run([ffmpeg(), "-v", "error", "-decoders"], capture_output=True, text=True, check=False)
+    return "libaom-av1" in decoders.stdout
+
+
 class Decoder:
     """One ffmpeg process that decodes the given frames; its output is read from `stdout`.
 
@@ -172,7 +205,7 @@ class Decoder:
         self, stream: CutStream, frames: Sequence[int], output: Sequence[str], filters: str, threads: int = 1
     ) -> None:
         command = [ffmpeg(), "-v", "error", "-nostdin", "-threads", str(threads), "-f", stream.coding.demuxer]
-        command += ["-i", "pipe:0", "-an"]
+        command += [*decoder_of(stream.coding), "-i", "pipe:0", "-an"]
         command += ["-fps_mode", "passthrough", "-vf", f"{filters},setpts=N", *output, "pipe:1"]
         self._process = subprocess.Popen(
             command,

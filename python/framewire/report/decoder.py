@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import IO
 
 from framewire.report import matroska
-from framewire.report.cut_stream import PIPE_BYTES, Coding, StreamError, ffmpeg
+from framewire.report.cut_stream import PIPE_BYTES, Coding, StreamError, decoder_of, ffmpeg
 
 __all__ = ["Output", "luma", "pictures"]
 
@@ -62,7 +62,18 @@ def pictures(
     """
     output = output or luma(width, height)
     command = [ffmpeg(), "-hide_banner", "-nostats", "-v", "info", "-nostdin", "-threads", "1", "-copyts", *_SHOW_ALL]
-    command += ["-f", "matroska", "-i", "pipe:0", "-an", "-fps_mode", "passthrough"]
+    command += [
+        "-f",
+        "matroska",
+        *decoder_of(coding),
+        "-max_error_rate",
+        "1",
+        "-i",
+        "pipe:0",
+        "-an",
+        "-fps_mode",
+        "passthrough",
+    ]
     command += ["-vf", output.filters, *output.written, "pipe:1"]
     command += ["-an", "-fps_mode", "passthrough", "-vf", "extractplanes=y,crop=16:16:0:0,showinfo", "-f", "null", "-"]
     numbers: dict[int, int] = {}

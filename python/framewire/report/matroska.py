@@ -6,7 +6,7 @@ pictures: of damaged frames nobody could tell which picture is which.
 
 from __future__ import annotations
 
-from framewire.report.cut_stream import H264, H265, MPEG4_PART2, MPEG_VIDEO, Coding
+from framewire.report.cut_stream import AV1, H264, H265, MPEG4_PART2, MPEG_VIDEO, Coding
 
 __all__ = ["block", "head", "place"]
 
@@ -15,6 +15,7 @@ CODECS = {
     H264: b"V_MPEG4/ISO/AVC",
     H265: b"V_MPEGH/ISO/HEVC",
     MPEG4_PART2: b"V_MPEG4/ISO/ASP",
+    AV1: b"V_AV1",
 }
 """Identifiers of RFC 9559's codec mappings; units with start codes, as they are without CodecPrivate."""
 

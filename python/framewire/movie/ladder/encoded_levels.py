@@ -13,7 +13,7 @@ from framewire import content_store
 from framewire.errors import InputError
 from framewire.files import sha256
 from framewire.movie import cache, ffmpeg
-from framewire.movie.elementary_stream import TAKEN_OUT, Output, copy, stated_frame_rate, with_frame_rate
+from framewire.movie.elementary_stream import TAKEN_OUT, Output, carried, copy, stated_frame_rate, with_frame_rate
 from framewire.movie.ladder import build, same_movie
 from framewire.movie.ladder.coding import MOST_LEVELS
 from framewire.movie.ladder.install import DESCRIPTION, MadeLadder, kept_and_copied
@@ -96,9 +96,7 @@ def _shape(path: Path, frame_rate: Fraction | None) -> _Shape:
     if video.container in _AS_THEY_ARE:
         return _Shape(_AS_THEY_ARE[video.container], None, None if video.container == "avi" else frame_rate)
     if video.codec not in TAKEN_OUT:
-        raise InputError(
-            f"{path}: {video.codec} video; levels are of {', '.join(TAKEN_OUT)} (MPEG-1, MPEG-2, MPEG-4 part 2)"
-        )
+        raise InputError(f"{path}: {video.codec} video; levels are of {carried('or')}")
     output = TAKEN_OUT[video.codec]
     return _Shape(output.suffix, output, video.mean_rate or frame_rate)
 
