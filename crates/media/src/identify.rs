@@ -99,8 +99,8 @@ fn identify_by_start_code(head: &[u8]) -> Option<(OtherFormat, u64)> {
         0xba => OtherFormat::ProgramStream,
         // visual_object_sequence_start_code (ISO/IEC 14496-2, table 6-3).
         0xb0 => OtherFormat::Mpeg4Part2,
-        // VPS, SPS, PPS, access unit delimiter (ITU-T H.265, table 7-1): two header bytes, layer 0.
-        0x40 | 0x42 | 0x44 | 0x46 if after.first() == Some(&1) => OtherFormat::H265,
+        // VPS, SPS, PPS, access unit delimiter, SEI, and IDR and CRA slices (ITU-T H.265, table 7-1): two header bytes, layer 0.
+        0x40 | 0x42 | 0x44 | 0x46 | 0x4e | 0x26 | 0x28 | 0x2a if after.first() == Some(&1) => OtherFormat::H265,
         // SPS, PPS, SEI, access unit delimiter, IDR slice (ITU-T H.264, table 7-1).
         _ if value & 0x80 == 0 && matches!(value & 0x1f, 5..=9) => OtherFormat::H264,
         _ => return None,
@@ -116,12 +116,13 @@ mod tests {
     fn other_formats_are_named() {
         let mut transport = vec![0xff; 188 * 3];
         transport.iter_mut().step_by(188).for_each(|byte| *byte = 0x47);
-        let cases: [(&[u8], OtherFormat, u64); 8] = [
+        let cases: [(&[u8], OtherFormat, u64); 9] = [
             (b"\0\0\0\x20ftypisom", OtherFormat::Mp4, 4),
             (b"\x1a\x45\xdf\xa3\x01", OtherFormat::Matroska, 0),
             (b"\0\0\0\x01\x67\x42\x00", OtherFormat::H264, 1),
             (b"\0\0\x01\x09\xf0", OtherFormat::H264, 0),
             (b"\0\0\0\x01\x40\x01\x0c", OtherFormat::H265, 1),
+            (b"\0\0\x01\x4e\x01\x05", OtherFormat::H265, 0),
             (b"\0\0\x01\xb0\x01", OtherFormat::Mpeg4Part2, 0),
             (b"\0\0\x01\xba\x44", OtherFormat::ProgramStream, 0),
             (&transport, OtherFormat::TransportStream, 0),

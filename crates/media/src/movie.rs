@@ -229,9 +229,10 @@ pub(crate) fn read_frames(
     }
     drop(head);
     coded_frames(source, codec, frame_rate, take).map_err(|error| match (error, guess) {
-        (OpenError::Scan(ScanError::NotMpegVideo { .. }), Some((format, offset))) => {
-            ScanError::OtherFormat { format, offset }.into()
-        }
+        (
+            OpenError::Scan(ScanError::NotMpegVideo { .. } | ScanError::InvalidSequence { .. }),
+            Some((format, offset)),
+        ) => ScanError::OtherFormat { format, offset }.into(),
         (error, _) => error,
     })
 }

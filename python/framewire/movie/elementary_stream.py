@@ -34,6 +34,7 @@ __all__ = [
     "stated_frame_rate",
     "uneven_rate_of",
     "with_frame_rate",
+    "without_headers",
 ]
 
 
@@ -187,10 +188,21 @@ def _find(path: Path, seconds: float | None, frame_rate: Fraction | None) -> _Fo
             f"{path}: {video.codec} in {video.container}, and flows carry {carried()}; state a bitrate to have it "
             "transcoded (movie.bitrate, and movie.codec for another codec than MPEG-2)"
         )
+    if elementary and _native.stream_codec(path) is None:
+        raise without_headers(path, output.name)
     rate = _frame_rate(video, elementary, frame_rate, stated_frame_rate(path) if elementary else None)
     frames = None if seconds is None else max(1, round(seconds * rate))
     is_ready = elementary and (output.timing is None or stated_frame_rate(path) == rate)
     return _Found(video, forced, output, rate, frames, is_ready)
+
+
+def without_headers(path: Path, codec: str) -> InputError:
+    """An elementary stream that lacks what a decoder begins with."""
+    return InputError(
+        f"{path}: an elementary stream of {codec} without the headers that a decoder begins with (parameter sets, a "
+        "sequence header, a video object layer): a container may have kept them apart; have ffmpeg take the video out "
+        "of that, which puts them in"
+    )
 
 
 def _loaded(path: Path, stream: Path) -> _native.LoadedMovie:

@@ -26,6 +26,7 @@ __all__ = [
     "packets_of",
     "probe",
     "refuse_crash",
+    "refuse_encrypted",
     "refuse_no_file",
     "refuse_undecodable",
     "run",
@@ -162,6 +163,25 @@ def refuse_no_file(path: Path) -> None:
         raise InputError(f"{path}: not a file; a video file is needed")
     if found.st_size == 0:
         raise InputError(f"{path}: the file is empty; a video file is needed")
+
+
+def refuse_encrypted(path: Path, stream: str, what: str) -> None:
+    """Raises InputError for a stream (ffmpeg's specifier) of an MP4 or MOV file that is encrypted: its index names the
+    codec all the same, and a decoder would make noise of the bytes. One packet is looked at.
+    """
+    if kind_of_video(path) != MP4:
+        return
+    entries = ["-read_intervals", "%+#1", "-show_entries", "packet=stream_index:packet_side_data=side_data_type"]
+    command = ["ffprobe", "-v", "error", "-select_streams", stream, *entries, "-of", "json", f"file:{path}"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    refuse_crash("ffprobe", result.returncode)
+    for packet in json.loads(result.stdout or "{}").get("packets", [])[:1]:
+        kinds = {data.get("side_data_type") for data in packet.get("side_data_list", [])}
+        if "Encryption info" in kinds:
+            raise InputError(
+                f"{path}: its {what} (track {packet['stream_index']}) is encrypted (DRM), and there is no key for it: "
+                "a file without protection is needed"
+            )
 
 
 def probe(path: Path, *more: str, first_frame: bool = False) -> dict[str, Any]:

@@ -256,8 +256,10 @@ def probe(path: str | os.PathLike[str], frame_rate: str | None = None) -> Probe:
         else:
             found = _native.probe_movie(path, scratch.file, _ratio(rate))
     except _native.MovieError as error:
-        from framewire.movie.elementary_stream import carried
+        from framewire.movie.elementary_stream import carried, without_headers
 
+        if (bare := next((codec for text, codec in _BARE.items() if text in str(error)), None)) is not None:
+            raise without_headers(Path(path), bare) from None
         if not str(error).startswith(_NOTHING_FOUND):
             raise InputError(f"{path}: {error}") from None
         _refuse_no_movie(Path(path))
@@ -269,6 +271,9 @@ def probe(path: str | os.PathLike[str], frame_rate: str | None = None) -> Probe:
         raise InputError(f"{path}: cannot read the movie: {error.strerror or error}") from None
     return Probe(str(path), found["sequence"], columns(found["frames"], scratch), tracks, rotation, uneven)
 
+
+_BARE = {"looks like an H.264 byte": "H.264", "looks like an H.265 byte": "H.265", "looks like MPEG-4": "MPEG-4 part 2"}
+"""How the scanner ends for a stream that begins as one of these codecs and has not its headers."""
 
 _NOTHING_FOUND = "not MPEG video: no sequence header"
 """How the scanner of MPEG video, which is asked last, ends for what is no stream at all."""

@@ -87,6 +87,7 @@ def check(path: Path) -> Track:
         raise InputError(f"{path}: it has no sound; without movie.sound its video is sent alone")
     if (why := refusal(tracks[0])) is not None:
         raise InputError(f"{path}: {why}; without movie.sound its video is sent alone")
+    ffmpeg.refuse_encrypted(path, "a:0", "sound")
     return tracks[0]
 
 

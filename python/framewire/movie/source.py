@@ -130,6 +130,7 @@ def video_of(path: Path, demuxer: str | None = None) -> Video:
         width, height, aspect = height, width, 1 / aspect
     field_order = "progressive" if stream.get("field_order") == "progressive" else _field_order(path, demuxer)
     least, mean = _fraction(stream.get("r_frame_rate")), _fraction(stream.get("avg_frame_rate"))
+    ffmpeg.refuse_encrypted(path, "V:0", "video")
     refuse_cut_off(path, container["format_name"], {"duration": container.get("duration")} | stream, mean)
     elementary = container["format_name"] in ELEMENTARY
     # Chunks of an AVI file have no times; where one has two pictures and another none, packets do not show its rate.

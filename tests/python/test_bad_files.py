@@ -1,0 +1,122 @@
+"""A user's own file that cannot be sent as it is: the error names the file, the track and what is wrong with it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import framewire
+from framewire.errors import InputError
+from framewire.movie import prepare, sound
+from framewire.movie.probe import probe
+
+X264 = ("-c:v", "libx264", "-pix_fmt", "yuv420p", "-bf", "2")
+KEY = ("-encryption_scheme", "cenc-aes-ctr", "-encryption_key", "76a6c65c5ea762046bd749a2e632ccbb")
+KEY_ID = ("-encryption_kid", "a7e61c373e219033c21091fa607bf3b8")
+
+
+def ffmpeg(*arguments: str | Path) -> None:
+    subprocess.run(["ffmpeg", "-v", "error", "-y", *map(str, arguments)], check=True)
+
+
+@pytest.fixture(scope="module")
+def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two seconds of H.264 and AAC in MP4."""
+    path = tmp_path_factory.mktemp("films") / "film.mp4"
+    ffmpeg(
+        "-f", "lavfi", "-i", "testsrc2=s=96x64:r=25:d=2", "-f", "lavfi", "-i", "sine=d=2", *X264, "-c:a", "aac", path
+    )
+    return path
+
+
+def without(stream: bytes, is_header: Callable[[int], bool]) -> bytes:
+    """A stream with start codes without what stands behind some of them."""
+    parts = re.split(rb"(?=\x00\x00\x01)", stream)
+    return b"".join(part for part in parts if len(part) < 4 or not is_header(part[3]))
+
+
+def refused(path: Path, *said: str, tmp_path: Path) -> None:
+    """Probing, preparing and running say the same of it."""
+    text = f'[movie]\nsource = "{path}"\n[[flow]]\ntransport = "udp"\n'
+    attempts: tuple[Callable[[], object], ...] = (
+        lambda: probe(path),
+        lambda: prepare(path, cache_dir=tmp_path / "cache"),
+        lambda: framewire.run(text, out=tmp_path / "run"),
+    )
+    for attempt in attempts:
+        with pytest.raises(InputError) as raised:
+            attempt()
+        assert all(part in str(raised.value) for part in (path.name, *said)), str(raised.value)
+
+
+def test_a_codec_that_is_not_carried(film: Path, tmp_path: Path) -> None:
+    vp8 = tmp_path / "film.webm"
+    ffmpeg("-i", film, "-an", "-t", "1", "-c:v", "libvpx", vp8)
+    refused(vp8, "vp8 in matroska,webm", "MPEG-4 part 2, H.264, H.265 and AV1", tmp_path=tmp_path)
+
+
+def test_no_video(film: Path, tmp_path: Path) -> None:
+    alone = tmp_path / "sound.m4a"
+    ffmpeg("-i", film, "-vn", "-c", "copy", alone)
+    refused(alone, "it holds no video", tmp_path=tmp_path)
+
+
+def test_an_encrypted_track(film: Path, tmp_path: Path) -> None:
+    protected = tmp_path / "protected.mp4"
+    ffmpeg("-i", film, "-c", "copy", *KEY, *KEY_ID, protected)
+    refused(protected, "its video (track 0) is encrypted (DRM)", tmp_path=tmp_path)
+    with pytest.raises(InputError, match=r"protected.mp4: its sound \(track 1\) is encrypted"):
+        sound.check(protected)
+    assert sound.check(film).codec == "aac"
+
+
+@pytest.mark.parametrize(
+    ("codec", "options", "is_header"),
+    [
+        ("H.264", (*X264, "-f", "h264"), lambda code: code & 31 in (7, 8)),
+        (
+            "H.265",
+            ("-c:v", "libx265", "-x265-params", "log-level=none:pools=none", "-f", "hevc"),
+            lambda code: code >> 1 & 63 in (32, 33, 34),
+        ),
+        ("MPEG-4 part 2", ("-c:v", "mpeg4", "-f", "m4v"), lambda code: code in (0xB5, *range(0x30))),
+    ],
+)
+def test_headers_that_are_missing(
+    codec: str, options: tuple[str, ...], is_header: Callable[[int], bool], film: Path, tmp_path: Path
+) -> None:
+    whole, bare = tmp_path / "whole.stream", tmp_path / "bare.stream"
+    ffmpeg("-i", film, "-an", *options, whole)
+    assert probe(whole, "25 Hz").duration_s == pytest.approx(2)
+    bare.write_bytes(without(whole.read_bytes(), is_header))
+    with pytest.raises(
+        InputError, match=f"bare.stream: an elementary stream of {re.escape(codec)} without the headers"
+    ):
+        probe(bare)
+
+
+def test_sound_that_ends_before_the_video_is_all_sent(film: Path, tmp_path: Path) -> None:
+    short, early = tmp_path / "short.m4a", tmp_path / "early.mp4"
+    ffmpeg("-i", film, "-t", "0.5", "-vn", "-c", "copy", short)
+    ffmpeg("-i", film, "-i", short, "-map", "0:v", "-map", "1:a", "-c", "copy", early)
+    text = f'[movie]\nsource = "{early}"\nsound = true\n[[flow]]\ntransport = "rtp+tcp"\n'
+    run = framewire.run(text, out=tmp_path / "run")
+    assert run.frames.height == 50 and 20 <= run.sound.height <= 24, "packets of 23 ms"
+    assert {*run.frames["fate"], *run.sound["fate"]} == {"shown"}
+
+
+def test_a_clock_that_leaps_is_no_matter_of_the_video(film: Path, tmp_path: Path) -> None:
+    """Of sound, which has no rate but that of its packets, it is an error; frames go evenly, and it is said."""
+    leaps = tmp_path / "leaps.mkv"
+    later = "setts=ts=TS+gt(N\\,20)*5000"
+    ffmpeg("-i", film, "-c", "copy", "-bsf:v", later, "-bsf:a", later, leaps)
+    said: list[str] = []
+    made = prepare(leaps, cache_dir=tmp_path / "cache", progress=lambda step, _share: said.append(step))
+    assert made.metadata["frames"] == 50
+    assert any("sending the frames evenly, at the mean of their variable rate" in step for step in said), said
+    with pytest.raises(InputError, match=r"leaps.mkv: the time stamps of its sound have a gap of .* s at"):
+        sound.sound_of(leaps, tmp_path / "cache")
