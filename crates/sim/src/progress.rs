@@ -143,7 +143,7 @@ mod tests {
         let scenario = Scenario::parse("[[flow]]\ntransport = \"udp\"\n[[flow]]\ntransport = \"tcp\"", &[]).unwrap();
         let mut reports = Reports::new(&scenario);
         let watch = reports.watch();
-        assert_eq!(reports.take_new(), [String::new(); 0]);
+        assert!(reports.take_new().is_empty());
         let at = |milliseconds, received| FlowProgress {
             flow: 1,
             at: Timestamp::from_millis(milliseconds),
@@ -161,6 +161,6 @@ mod tests {
             assert!(said.contains(part), "{said}");
         }
         watch.tell(&[at(1_000, 1_000)]);
-        assert_eq!(reports.take_new(), [String::new(); 0]);
+        assert!(reports.take_new().is_empty());
     }
 }
