@@ -68,6 +68,11 @@ fn behind_what_is_no_unit_the_next_delimiter_is_found() {
     let sizes: Vec<u64> = scan(&damaged, 7).iter().map(|frame| frame.size).collect();
     let expected = [units[0].len() + 4, units[1].len(), units[2].len(), units[3].len()];
     assert_eq!(sizes, expected.map(|size| size as u64));
+    // What no frame follows belongs to the one before.
+    let behind = [&whole[..], &[0x12, 0, 0x7a, 2, 9, 9, 0x12, 0]].concat();
+    let (index, _) = FrameIndex::read(&behind.as_slice(), RATE).unwrap();
+    assert_eq!(index.frames.len(), units.len());
+    assert_eq!(index.frames.iter().map(|frame| u64::from(frame.size)).sum::<u64>(), behind.len() as u64);
     let cut = FrameIndex::read(&&whole[..whole.len() - 3], RATE).unwrap().0;
     assert_eq!(cut.frames.len(), units.len(), "the last is cut off");
     assert!(cut.frames.last().unwrap().missing_reference && !cut.frames[1].missing_reference);

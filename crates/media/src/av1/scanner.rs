@@ -71,7 +71,7 @@ impl Av1Scanner {
         self.place = match self.place {
             Place::Lost { has_first: true } if byte == DELIMITER[1] => {
                 self.unit = self.offset - 1;
-                self.begin_temporal_unit(sink);
+                self.pending.get_or_insert(self.unit);
                 Place::Header
             }
             Place::Lost { .. } => Place::Lost { has_first: byte == DELIMITER[0] },
@@ -107,17 +107,12 @@ impl Av1Scanner {
         let obu::Header { obu_type, layer, .. } = header;
         self.kept.clear();
         match obu_type {
-            obu_type::TEMPORAL_DELIMITER => self.begin_temporal_unit(sink),
-            obu_type::FRAME | obu_type::FRAME_HEADER => self.take_frame(),
+            obu_type::TEMPORAL_DELIMITER => _ = self.pending.get_or_insert(self.unit),
+            obu_type::FRAME | obu_type::FRAME_HEADER => self.take_frame(sink),
             obu_type if !obu_type::is_known(obu_type) => self.damage.foreign_codes += 1,
             _ => {}
         }
         if size == 0 { Place::Header } else { Place::Content { obu_type, layer, left: size } }
-    }
-
-    fn begin_temporal_unit(&mut self, sink: &mut dyn FnMut(CodedFrame)) {
-        let start = *self.pending.get_or_insert(self.unit);
-        self.close_open_frame(start, sink);
     }
 
     fn close_open_frame(&mut self, end: u64, sink: &mut dyn FnMut(CodedFrame)) {
@@ -127,13 +122,14 @@ impl Av1Scanner {
         }
     }
 
-    /// Before the first sequence header no frame can be read.
-    fn take_frame(&mut self) {
+    /// The first of its temporal unit begins one of the movie. Before the first sequence header no frame can be read.
+    fn take_frame(&mut self, sink: &mut dyn FnMut(CodedFrame)) {
         let start = self.pending.take();
         let (Some(start), Some(_)) = (start, &self.sequence) else {
             self.damage.orphan_slices += u64::from(self.open.is_none());
             return;
         };
+        self.close_open_frame(start, sink);
         self.first_frame.get_or_insert(start);
         self.open = Some(CodedFrame {
             offset: start,
