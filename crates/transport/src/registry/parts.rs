@@ -139,9 +139,12 @@ impl Format {
             Self::ElementaryStream | Self::Rtp => None,
         };
         if let Some(container) = container {
+            let others = match payload_format(codec) {
+                Some(_) => "a transport in RTP (udp, rtp+tcp) or over TCP without a container (tcp)",
+                None => "a transport over TCP without a container (tcp)",
+            };
             return Err(format!(
-                "{transport} sends {container}, which here carries {}; the movie is {codec}: a transport over TCP \
-                 without one carries it",
+                "{transport} sends {container}, which here carries {}; the movie is {codec}: {others} carries it",
                 carried_by_ts()
             ));
         }

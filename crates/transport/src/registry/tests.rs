@@ -192,6 +192,7 @@ fn packets_carry_what_has_a_payload_format_and_the_elementary_stream_everything(
             if let Err(told) = told {
                 let carried = "MPEG video, MPEG-4 part 2, H.264 and H.265";
                 assert!(told.contains(carried) && told.contains(&format!("the movie is {codec}")), "{told}");
+                assert_eq!(told.contains("in RTP (udp, rtp+tcp)"), codec == Codec::Av1, "{told}");
             }
         }
         assert!(kind.check_packets(Codec::H264, PacketRule::Full).is_ok());
