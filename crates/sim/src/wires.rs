@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use framewire_link::{HopRecord, Network, NetworkEvent, Outcome, Packet, PacketId, Port, SniffedFrame};
+use framewire_session::lifecycle::UnderWay;
 use framewire_units::{DataSize, Timestamp};
 
 /// Takes note of what the link model says of packets. A verdict may come after its packet has come out: a station knows
@@ -31,7 +32,7 @@ pub(crate) enum WireEvent {
 }
 
 /// A packet in the network.
-struct UnderWay<P> {
+struct InNetwork<P> {
     cargo: P,
     /// The sender's own device still holds it.
     held: bool,
@@ -55,11 +56,21 @@ pub(crate) struct Wires<P, R> {
     /// Whether packets of the sender are held by its own device until the link model releases them.
     local: bool,
     first: u64,
-    window: VecDeque<Option<UnderWay<P>>>,
+    window: VecDeque<Option<InNetwork<P>>>,
     releases: VecDeque<Due>,
     to_receiver: VecDeque<Due>,
     to_sender: VecDeque<Due>,
     pub(crate) recorder: R,
+}
+
+impl<P, R: Recorder<P>> UnderWay for Wires<P, R> {
+    fn entered(&self) -> u64 {
+        Wires::entered(self)
+    }
+
+    fn has_settled(&self, packets: u64) -> bool {
+        self.first >= packets
+    }
 }
 
 impl<P, R: Recorder<P>> Wires<P, R> {
@@ -88,18 +99,13 @@ impl<P, R: Recorder<P>> Wires<P, R> {
         self.first + self.window.len() as u64
     }
 
-    /// True when the first so many packets have come out or were dropped.
-    pub(crate) fn has_settled(&self, packets: u64) -> bool {
-        self.first >= packets
-    }
-
     /// Puts a packet of `size` IP bytes in at `from`; where the sender's side has several wireless stations, at that with
     /// this number.
     pub(crate) fn send(&mut self, now: Timestamp, from: Port, station: usize, size: DataSize, cargo: P) {
         let id = self.entered();
         self.recorder.handle_packet(id, from, size, &cargo);
         let held = self.local && from == Port::Sender;
-        self.window.push_back(Some(UnderWay { cargo, held, done: false }));
+        self.window.push_back(Some(InNetwork { cargo, held, done: false }));
         let packet = Packet { id: PacketId(id), size };
         match from {
             Port::Sender if station > 0 => self.network.handle_packet_from_station(now, now, station, packet),
@@ -168,7 +174,7 @@ impl<P, R: Recorder<P>> Wires<P, R> {
         self.forget_finished(id);
     }
 
-    fn packet(&mut self, id: u64) -> Option<&mut UnderWay<P>> {
+    fn packet(&mut self, id: u64) -> Option<&mut InNetwork<P>> {
         let offset = usize::try_from(id.checked_sub(self.first)?).ok()?;
         self.window.get_mut(offset)?.as_mut()
     }

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 use std::thread::ScopedJoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use framewire_emu::{Clock, Lane, World};
-use framewire_session::lifecycle::{BulkSending, FlowOutcome, SETTLING_TICK, Settling};
+use framewire_session::lifecycle::{BulkSending, FlowOutcome, Settling, UnderWay};
 use framewire_session::{BulkSetup, ExternalSetup, FlowSetup};
 use framewire_units::Timestamp;
 use framewire_world::{Event, port, received_file, session_seed};
@@ -167,17 +167,12 @@ impl<'a> Streaming<'a> {
     /// Waits until nothing is under way any more of what is now: whatever other flows send after it does not matter.
     /// A run that is to end at once does not wait long.
     fn wait_until_settled(&self, lane: Lane<'_>, stop: &StopFlag) {
-        /// Longer than most networks delay a packet; what is under way for longer is recorded as cut off.
-        const AT_ONCE: Duration = Duration::from_millis(300);
-        let began = self.clock.now();
-        std::thread::sleep(SETTLING_TICK); // what was sent last has come into the network
-        let counters = lane.counters();
-        let mut settling = Settling::new(began, counters.forward.packets + counters.backward.packets);
-        while !settling.has_ended(self.clock.now(), |packets| lane.counters().settled >= packets) {
+        let mut settling = Settling::from(self.clock.now());
+        while !settling.has_ended(self.clock.now(), &InLane(lane)) {
             if stop.is_raised() {
-                settling = settling.until(began + AT_ONCE);
+                settling.hurry();
             }
-            std::thread::sleep(SETTLING_TICK);
+            std::thread::sleep(settling.next_look().saturating_since(self.clock.now()));
         }
     }
 
@@ -192,5 +187,19 @@ impl<'a> Streaming<'a> {
             frames: self.setups.iter().map(FlowSetup::frames).max().unwrap_or(0),
             movie_s: until.as_secs_f64(),
         });
+    }
+}
+
+/// A lane, as far as it is asked what is under way in it.
+struct InLane<'a>(Lane<'a>);
+
+impl UnderWay for InLane<'_> {
+    fn entered(&self) -> u64 {
+        let counters = self.0.counters();
+        counters.forward.packets + counters.backward.packets
+    }
+
+    fn has_settled(&self, packets: u64) -> bool {
+        self.0.counters().settled >= packets
     }
 }

@@ -33,5 +33,5 @@ pub use self::received_movie::{MovieSink, ReceivedMovie};
 pub use self::receiving::MovieReceiving;
 pub use self::sampling::SAMPLE_INTERVAL;
 pub use self::sending::MovieSending;
-pub use self::settling::{SETTLING_TICK, Settling};
+pub use self::settling::{Settling, UnderWay};
 pub use self::sockets::{Came, HostSockets};

@@ -270,20 +270,38 @@ fn a_movie_that_cannot_be_written_ends_its_receiver_and_says_why() {
     assert_eq!(outcome.status, FlowStatus::Failed(expected));
 }
 
+/// A network that so many packets have entered, and so many of them have left.
+struct Network(u64, u64);
+
+impl UnderWay for Network {
+    fn entered(&self) -> u64 {
+        self.0
+    }
+
+    fn has_settled(&self, packets: u64) -> bool {
+        self.1 >= packets
+    }
+}
+
 #[test]
 fn settling_ends_with_the_last_packet_and_at_its_deadline() {
-    let mut settling = Settling::new(ms(100), 7);
+    let mut settling = Settling::of(ms(100), &Network(7, 0));
     assert_eq!(settling.next_look(), ms(150));
-    assert!(!settling.has_ended(ms(149), |_| true), "it is not looked yet");
-    assert!(!settling.has_ended(ms(150), |packets| packets < 7));
+    assert!(!settling.has_ended(ms(149), &Network(9, 9)), "it is not looked yet");
+    assert!(!settling.has_ended(ms(150), &Network(9, 6)));
     assert_eq!(settling.next_look(), ms(200));
-    assert!(settling.has_ended(ms(200), |packets| packets == 7));
-    let mut late = Settling::new(ms(100), 7);
-    assert!(!late.has_ended(ms(5_099), |_| false));
-    assert!(late.has_ended(ms(5_149), |_| false));
-    let mut hurried = Settling::new(ms(100), 7).until(ms(120));
-    assert_eq!(hurried.next_look(), ms(120));
-    assert!(hurried.has_ended(ms(120), |_| false));
+    assert!(settling.has_ended(ms(200), &Network(9, 7)), "what entered later does not matter");
+    let mut late = Settling::of(ms(100), &Network(7, 0));
+    assert!(!late.has_ended(ms(5_099), &Network(7, 0)));
+    assert!(late.has_ended(ms(5_149), &Network(7, 0)));
+    let mut counted_later = Settling::from(ms(100));
+    assert!(!counted_later.has_ended(ms(150), &Network(8, 7)), "it had entered by the first look");
+    assert!(counted_later.has_ended(ms(200), &Network(20, 8)));
+    let mut hurried = Settling::of(ms(100), &Network(7, 0));
+    hurried.hurry();
+    assert!(!hurried.has_ended(ms(399), &Network(7, 0)));
+    assert_eq!(hurried.next_look(), ms(400));
+    assert!(hurried.has_ended(ms(400), &Network(7, 0)));
 }
 
 #[test]

@@ -120,15 +120,14 @@ impl MovieFlow {
     fn begin_settling(&mut self, now: Timestamp, wires: &mut FlowWires) {
         self.sockets.close(now, wires);
         if self.sending.notice() == Notice::WhenSettled {
-            self.settling = Some(Settling::new(now, wires.entered()));
+            self.settling = Some(Settling::of(now, wires));
         }
     }
 
     /// The receiver's part of what is due.
     fn finish(&mut self, now: Timestamp, wires: &mut FlowWires) {
         let settling = self.settling.as_mut();
-        let has_settled =
-            settling.is_some_and(|settling| settling.has_ended(now, |packets| wires.has_settled(packets)));
+        let has_settled = settling.is_some_and(|settling| settling.has_ended(now, wires));
         if has_settled {
             self.receiving.handle_other_ended(now);
         }
