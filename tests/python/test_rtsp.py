@@ -20,6 +20,12 @@ NARROW = '[network]\nkind = "wired"\nbottleneck = "local-device"\n[network.wire]
 NEEDS_THIS_KERNEL = pytest.mark.skipif(capable() is not None, reason=f"no emulated world here: {capable()}")
 
 
+# What is given up is given up at the sender; datagrams that wait for room wait there, too.
+CARRIED = [
+    ("rtsp", WIDE), ("rtsp", NARROW), ("rtsp+dependency", NARROW), ("rtsp+udp", WIDE), ("rtsp+udp+dependency", NARROW),
+]  # fmt: skip
+
+
 def scenario(film: Path, network: str, *flows: str) -> str:
     listed = "".join(f"[[flow]]\n{flow}\n" for flow in flows)
     return f'name = "test"\n[movie]\nsource = "{film}"\n{network}{STALL}{listed}'
@@ -27,7 +33,7 @@ def scenario(film: Path, network: str, *flows: str) -> str:
 
 @pytest.mark.parametrize("codec", ENCODERS)
 @pytest.mark.parametrize("world", WORLDS)
-@pytest.mark.parametrize(("transport", "network"), [("rtsp", WIDE), ("rtsp", NARROW), ("rtsp+dependency", NARROW)])
+@pytest.mark.parametrize(("transport", "network"), CARRIED)
 def test_the_decoder_shows_what_the_ledger_says(
     codec: str,
     world: str,
@@ -39,9 +45,9 @@ def test_the_decoder_shows_what_the_ledger_says(
     text = scenario(films[codec], network, f'transport = "{transport}"')
     run = framewire.run(text, out=tmp_path / "run", world=world)
     assert run.status == "complete"
-    check_fates(check(films[codec], run), transport, loses_nothing=transport == "rtsp")
+    check_fates(check(films[codec], run), transport, loses_nothing=transport in {"rtsp", "rtsp+udp"})
     (received,) = (run.directory / "received").iterdir()
-    if transport == "rtsp":
+    if transport in {"rtsp", "rtsp+udp"}:
         assert received.read_bytes() == films[codec].read_bytes()
 
 
@@ -99,6 +105,32 @@ def test_tshark_reads_the_session(films: dict[str, Path], tmp_path: Path) -> Non
         assert (described == ["RS:0,RR:0"]) == (name == "none"), described
         assert (len(listed(at_sender, decode, "rtcp.pt", "rtcp")) > 0) == (name == "full")
         assert listed(at_sender, decode, "_ws.malformed", "_ws.malformed") == []
+
+
+@pytest.mark.real_time
+@NEEDS_THIS_KERNEL
+@pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+def test_tshark_follows_the_session_to_its_datagrams(films: dict[str, Path], tmp_path: Path) -> None:  # noqa: F811
+    text = 'captures = "full"\n' + scenario(films["h264"], WIDE, 'transport = "rtsp+udp"')
+    run = framewire.run(text, out=tmp_path / "run", world="emulated")
+    assert run.status == "complete"
+    capture, decode = run.directory / "captures" / "rtsp+udp.pcapng", ["-d", "tcp.port==5004,rtsp"]
+    methods = dict.fromkeys(listed(capture, decode, "rtsp.method", "rtsp.request"))
+    assert list(methods) == ["OPTIONS", "DESCRIBE", "SETUP", "PLAY", "TEARDOWN"]
+    assert set(listed(capture, decode, "rtsp.status", "rtsp.response")) == {"200"}
+    (agreed,) = dict.fromkeys(listed(capture, decode, "rtsp.transport", "rtsp.response && rtsp.transport"))
+    assert "client_port=5004-5005" in agreed and "server_port=5004-5005" in agreed
+    at_sender = tmp_path / "sender.pcapng"
+    only = ["-Y", "frame.interface_id == 0", "-w", at_sender]
+    subprocess.run(["tshark", "-r", capture, *only], check=True, capture_output=True)
+    # What RTSP agreed upon says that these datagrams are RTP and RTCP.
+    markers = listed(at_sender, decode, "rtp.marker", "rtp")
+    assert sum(marker in {"1", "True"} for marker in markers) == run.frames.height, "each frame ends with a marker"
+    # Its report, its name and BYE (RFC 3550, section 12.1); a film this short may end before the receiver reports.
+    assert {200, 202, 203} <= {
+        int(kind) for row in listed(at_sender, decode, "rtcp.pt", "rtcp") for kind in row.split(",")
+    }
+    assert listed(at_sender, decode, "_ws.malformed", "_ws.malformed") == []
 
 
 def listed(capture: Path, decode: list[str], field: str, which: str) -> list[str]:

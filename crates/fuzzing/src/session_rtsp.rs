@@ -12,12 +12,15 @@ use framewire_wire::rtsp::{Item, Reader};
 
 const CONNECTION: ChannelId = ChannelId(0);
 
+/// That beside a movie in datagrams.
+const BESIDE: ChannelId = ChannelId(4);
+
 /// The most that any end says to this input: the movie, and an answer to every few bytes.
 const MOST_SAID: usize = 1 << 20;
 
-static FLOWS: LazyLock<[FlowSetup; 2]> = LazyLock::new(|| {
-    ["full", "none"].map(|rtcp| {
-        let text = format!("[[flow]]\ntransport = \"rtsp\"\nrtcp = \"{rtcp}\"");
+static FLOWS: LazyLock<[FlowSetup; 4]> = LazyLock::new(|| {
+    [("rtsp", "full"), ("rtsp", "none"), ("rtsp+udp", "full"), ("rtsp+udp", "none")].map(|(transport, rtcp)| {
+        let text = format!("[[flow]]\ntransport = \"{transport}\"\nrtcp = \"{rtcp}\"");
         let scenario = Scenario::parse(&text, &[]).expect("invariant: it is well formed");
         let plan = SendingPlan::new(movie(), Timestamp::ZERO);
         FlowSetup::of_movie(&scenario.flows[0], plan, 1).expect("invariant: RTP carries MPEG video")
@@ -33,10 +36,11 @@ fn movie() -> Movie {
     Movie::parse(bytes.into()).expect("invariant: it is a movie")
 }
 
-/// The connection, which takes what is said.
-#[derive(Default)]
+/// The connection, which takes what is said, and datagrams beside it.
 struct Said {
+    connection: ChannelId,
     bytes: Vec<u8>,
+    in_datagrams: usize,
     finished: bool,
 }
 
@@ -45,16 +49,20 @@ impl Channels for Said {
         true
     }
 
-    fn send(&mut self, _: ChannelId, _: &[u8], _: Option<u32>) -> Result<DatagramSend, SocketError> {
-        panic!("all goes over the connection")
+    fn send(&mut self, channel: ChannelId, bytes: &[u8], _: Option<u32>) -> Result<DatagramSend, SocketError> {
+        assert!(self.connection == BESIDE && channel != BESIDE);
+        self.in_datagrams += bytes.len();
+        assert!(self.in_datagrams <= MOST_SAID);
+        Ok(DatagramSend::Sent)
     }
 
     fn free_room(&mut self, _: ChannelId) -> Result<DataSize, SocketError> {
-        panic!("all goes over the connection")
+        assert_eq!(self.connection, BESIDE);
+        Ok(DataSize::from_bytes(1 << 20))
     }
 
     fn write(&mut self, channel: ChannelId, bytes: &[u8]) -> Result<usize, SocketError> {
-        assert!(channel == CONNECTION && !self.finished);
+        assert!(channel == self.connection && !self.finished);
         self.bytes.extend_from_slice(bytes);
         assert!(self.bytes.len() <= MOST_SAID);
         Ok(bytes.len())
@@ -74,21 +82,30 @@ pub(crate) fn run(data: &[u8]) {
     let Some((pieces, millis, data)) = crate::decoded::<(u8, u8, &[u8])>(data) else { return };
     let step = Duration::from_millis(u64::from(millis) * 50);
     for flow in FLOWS.iter() {
-        let FlowSetup::Stream(setup) = flow else { panic!("it goes over a connection") };
-        let mut sender: SenderSession = setup.sender();
+        let (mut sender, mut receiver): (SenderSession, ReceiverSession) = match flow {
+            FlowSetup::Stream(setup) => (setup.sender(), setup.receiver()),
+            FlowSetup::Datagram(setup) => (setup.sender(), setup.receiver()),
+            _ => panic!("it has two halves"),
+        };
         talk(&mut sender, data, usize::from(pieces) + 1, step);
-        let mut receiver: ReceiverSession = setup.receiver();
         talk(&mut receiver, data, usize::from(pieces) + 1, step);
         assert!(receiver.complete_frames() as usize <= data.len());
     }
 }
 
-/// Lets an end hear this in pieces, so much time apart, and the end of the connection.
+/// Lets an end hear this in pieces, so much time apart, on each of its channels, and the end of the connection.
 fn talk(half: &mut dyn Half, data: &[u8], piece: usize, step: Duration) {
-    let (mut said, mut now) = (Said::default(), Timestamp::ZERO);
+    let channels: Vec<ChannelId> = half.channels().iter().map(|channel| channel.id).collect();
+    let connection = if channels.contains(&BESIDE) { BESIDE } else { CONNECTION };
+    let mut said = Said { connection, bytes: Vec::new(), in_datagrams: 0, finished: false };
+    let mut now = Timestamp::ZERO;
     let arrivals = data.chunks(piece).map(Arrival::Bytes).chain([Arrival::Ended]);
     for arrival in [Arrival::Opened].into_iter().chain(arrivals) {
-        half.handle_arrival(now, CONNECTION, arrival);
+        half.handle_arrival(now, connection, arrival);
+        if let Arrival::Bytes(bytes) = arrival {
+            let beside = channels.iter().filter(|&&channel| channel != connection);
+            beside.for_each(|&channel| half.handle_arrival(now, channel, Arrival::Datagram(bytes)));
+        }
         match half.drive(now, &mut said) {
             Ok(wait) if wait.finished => break,
             Ok(_) => now += step,

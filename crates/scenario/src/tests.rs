@@ -64,6 +64,7 @@ fn every_datagram_transport_has_its_defaults() {
         ("udp+dependency", kib(160), 1_000, None),
         ("ts", kib(208), 1_000, Some(Pacing::Sender)),
         ("ts+rtp", kib(208), 1_000, Some(Pacing::Sender)),
+        ("rtsp+udp", kib(416), 100, None),
     ];
     assert_eq!(expected.len(), Transport::ALL.iter().filter(|transport| transport.is_datagram()).count());
     for (name, send_buffer, device_queue, pacing) in expected {
@@ -73,7 +74,7 @@ fn every_datagram_transport_has_its_defaults() {
             overflow: transport.overflow().unwrap(),
             packets: PacketRule::Full,
             spread: Spread::AtOnce,
-            rtcp: None,
+            rtcp: (name == "rtsp+udp").then_some(Rtcp::Full),
             send_buffer,
             pacing,
             queue: transport.queue(),

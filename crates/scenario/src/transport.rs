@@ -219,11 +219,15 @@ impl Transport {
             Ok(kind) => Ok(Self::Movie(kind)),
             Err(senseless @ UnknownTransport::Senseless { .. }) => Err(ScenarioError::new(path, senseless.to_string())),
             Err(UnknownTransport::Unknown { .. }) => known(name).map_err(|allowed| {
-                let carried = match name.to_ascii_lowercase().as_str() {
-                    "rtp/udp" => " (RTP over UDP is \"udp\" here, or \"rtp\" where nothing is to be dropped)",
-                    _ => "",
+                // A name of other programs is no slip, whatever it resembles.
+                let allowed = match name.to_ascii_lowercase().as_str() {
+                    "rtp/udp" => {
+                        let listed = names::one_of(Self::ALL, Self::as_str);
+                        format!("{listed} (RTP over UDP is \"udp\" here, or \"rtp\" where nothing is to be dropped)")
+                    }
+                    _ => allowed,
                 };
-                ScenarioError::value(path, Shown(&Value::from(name)), format!("{allowed}{carried}"))
+                ScenarioError::value(path, Shown(&Value::from(name)), allowed)
             }),
         }
     }

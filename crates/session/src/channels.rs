@@ -14,6 +14,9 @@ pub const RTCP_CHANNEL: ChannelId = ChannelId(1);
 /// The channel of sound that has packets of RTP for itself.
 pub(crate) const SOUND_CHANNEL: ChannelId = ChannelId(2);
 
+/// The channel on which a receiver asks for a movie that comes in datagrams.
+pub(crate) const REQUESTS_CHANNEL: ChannelId = ChannelId(4);
+
 /// By how much the port of a flow's sound is higher, where that has packets of RTP for itself: beyond the ports of 64 flows.
 pub const SOUND_PORTS: u16 = 1_000;
 
@@ -113,6 +116,13 @@ impl ChannelSetup {
         Self { channel, carries: Carries::Movie, port: 0, sockets }
     }
 
+    /// That on which a receiver asks for a movie in packets, which it opens; packets of the network have at most `mtu` bytes.
+    pub(crate) fn of_requests(mtu: u16) -> Self {
+        let channel = Channel { id: REQUESTS_CHANNEL, kind: ChannelKind::Stream(End::Receiver) };
+        let sockets = SocketsSetup::Stream(ConnectionSettings::of_kernel(mtu));
+        Self { channel, carries: Carries::Control, port: 0, sockets }
+    }
+
     /// The two channels of levels of a ladder: for packets, and at the next port up for control (section 5.1 of the VTP paper).
     pub(crate) fn of_levels([packets, control]: [ChannelId; 2], send_buffer: Option<DataSize>) -> Vec<Self> {
         let of = |id, carries, port, send_buffer| {
@@ -126,10 +136,8 @@ impl ChannelSetup {
 
     /// The channel of a movie of which no more is known than its socket: of a stream that is announced.
     pub fn of_announced(is_stream: bool) -> Self {
-        let kernel =
-            ConnectionSettings { congestion: None, send_buffer: None, unsent_limit: None, options: None, mtu: 1_500 };
         match is_stream {
-            true => Self::of_stream(End::Sender, &kernel),
+            true => Self::of_stream(End::Sender, &ConnectionSettings::of_kernel(1_500)),
             false => Self::of_packets(MOVIE_CHANNEL, None, false),
         }
     }

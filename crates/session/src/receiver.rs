@@ -1,5 +1,7 @@
 //! The receiver's side of one flow: receiving half, log and the movie as received.
 
+mod asked;
+
 use std::collections::VecDeque;
 
 use bytes::Bytes;
@@ -11,12 +13,13 @@ use framewire_transport::{DatagramReceiver, PacketStreamReceiver, StreamReceiver
 use framewire_units::Timestamp;
 
 use crate::channels::{MOVIE_CHANNEL, SOUND_CHANNEL};
-use crate::exchange::{Asking, Heard, Outgoing};
 use crate::flow::FlowRecording;
 use crate::half::{Arrival, Channel, ChannelId, ChannelKind, Channels, End, Half, Wait};
 use crate::rtcp::{RtcpEnd, RtcpLog};
 use crate::sender::SenderLog;
 use crate::sound::SOUND_TRACK;
+
+pub(crate) use self::asked::Asked;
 
 /// Reasons of rejected input that are kept; more are only counted, so that a hostile peer cannot fill the memory.
 const KEPT_REJECTIONS: usize = 16;
@@ -125,18 +128,6 @@ pub struct ReceiverSession {
     ended: bool,
 }
 
-/// What a receiver has asked for.
-struct Asked {
-    asking: Box<dyn Asking>,
-    outgoing: Outgoing,
-    /// Bytes of the stream that came so far.
-    total: u64,
-    /// Those of the movie among them.
-    of_movie: u64,
-    /// Why nothing more comes, where that is no end of the movie.
-    failure: Option<String>,
-}
-
 impl ReceiverSession {
     /// A session around `half` over one channel, which records into `log`.
     pub fn new(half: ReceivingHalf, log: ReceiverLog) -> Self {
@@ -165,17 +156,15 @@ impl ReceiverSession {
     }
 
     /// The same of a receiver that asks for the movie.
-    pub(crate) fn with_asking(self, asking: Option<Box<dyn Asking>>) -> Self {
-        let of = |asking| Asked { asking, outgoing: Outgoing::default(), total: 0, of_movie: 0, failure: None };
-        Self { asked: asking.map(of), ..self }
+    pub(crate) fn with_asking(self, asked: Option<Asked>) -> Self {
+        Self { asked, ..self }
     }
 
     /// Takes what the socket gave: one datagram, or the next bytes of the stream.
     pub fn handle_input(&mut self, now: Timestamp, bytes: &[u8]) {
-        if self.asked.is_some() {
-            return self.handle_answer(now, bytes);
-        }
+        self.begin_reports(now);
         self.handle_movie(now, bytes);
+        self.handle_life(now);
         self.drain_events();
     }
 
@@ -209,8 +198,7 @@ impl ReceiverSession {
             return;
         }
         if let Some(asked) = &mut self.asked {
-            asked.asking.handle_close(now);
-            asked.take_heard(|_| ());
+            asked.handle_close(now);
         }
         match &mut self.half {
             ReceivingHalf::Datagram(half) => half.handle_end(now),
@@ -230,7 +218,7 @@ impl ReceiverSession {
     pub fn handle_sent(&mut self, sent: &SenderLog) {
         let ReceivingHalf::Stream(half) = &self.half else { return };
         let Reception { kept, log, .. } = &mut self.reception;
-        let said = self.asked.as_ref().map_or(0, |asked| asked.total - asked.of_movie);
+        let said = self.asked.as_ref().map_or(0, Asked::said);
         let (Some(end), Some(last)) = (half.last_frame_end(), kept.back_mut()) else { return };
         let end = end + said;
         let start = end.saturating_sub(last.len() as u64);
@@ -259,7 +247,7 @@ impl ReceiverSession {
             ReceivingHalf::Datagram(_) | ReceivingHalf::Packets(_) => None,
             ReceivingHalf::Stream(half) => half.next_timeout(),
         };
-        let of_asking = self.asked.as_ref().and_then(|asked| asked.asking.next_timeout());
+        let of_asking = self.asked.as_ref().and_then(Asked::next_timeout);
         of_half.into_iter().chain(self.reports.iter().filter_map(RtcpEnd::next_timeout)).chain(of_asking).min()
     }
 
@@ -269,9 +257,9 @@ impl ReceiverSession {
             half.handle_timeout(now);
         }
         if let Some(asked) = &mut self.asked
-            && asked.asking.next_timeout().is_some_and(|at| at <= now)
+            && asked.next_timeout().is_some_and(|at| at <= now)
         {
-            asked.asking.handle_timeout(now);
+            asked.asking().handle_timeout(now);
         }
         self.drain_events();
     }
@@ -303,7 +291,7 @@ impl ReceiverSession {
 
     /// What was recorded.
     pub fn into_log(self) -> ReceiverLog {
-        let of_asking = self.asked.and_then(|mut asked| asked.asking.take_rtcp());
+        let of_asking = self.asked.and_then(|mut asked| asked.asking().take_rtcp());
         let reports = self.reports.into_iter().map(RtcpEnd::into_log).chain(of_asking);
         ReceiverLog { rtcp: reports.collect(), ..self.reception.log }
     }
@@ -362,63 +350,27 @@ fn numbered_as_sound(event: ReceiverEvent) -> ReceiverEvent {
     }
 }
 
-/// What is said where it asks for the movie.
-impl ReceiverSession {
-    /// Writes what it has to say; true where something is left, for which there is no room.
-    fn say(&mut self, channels: &mut dyn Channels) -> Result<bool, SocketError> {
-        let Some(asked) = &mut self.asked else { return Ok(false) };
-        while let Some(message) = asked.asking.poll_transmit() {
-            asked.outgoing.push(message);
-        }
-        Ok(!asked.outgoing.write_to(|bytes| channels.write(MOVIE_CHANNEL, bytes))?)
-    }
-
-    /// Why it ended before it had the movie.
-    pub(crate) fn failure(&self) -> Option<&str> {
-        self.asked.as_ref()?.failure.as_deref()
-    }
-
-    fn handle_answer(&mut self, now: Timestamp, bytes: &[u8]) {
-        let Some(mut asked) = self.asked.take() else { return };
-        asked.total += bytes.len() as u64;
-        asked.asking.handle_bytes(now, bytes);
-        asked.take_heard(|bytes| self.handle_movie(now, &bytes));
-        if asked.asking.has_begun() {
-            self.reception.log.reads.push(StreamRead { total: asked.total, at: now });
-        }
-        self.asked = Some(asked);
-        self.drain_events();
-    }
-}
-
-impl Asked {
-    /// Takes what was learnt; of the movie it gives `take` what came.
-    fn take_heard(&mut self, mut take: impl FnMut(Bytes)) {
-        while let Some(heard) = self.asking.poll_heard() {
-            match heard {
-                Heard::Movie(bytes) => {
-                    self.of_movie += bytes.len() as u64;
-                    take(bytes);
-                }
-                Heard::Ended(None) => {}
-                Heard::Ended(Some(reason)) => drop(self.failure.get_or_insert(reason)),
-            }
-        }
-    }
-}
-
 impl Half for ReceiverSession {
     fn channels(&self) -> Vec<Channel> {
         self.channels.clone()
     }
 
     fn handle_arrival(&mut self, now: Timestamp, channel: ChannelId, arrival: Arrival<'_>) {
+        if self.asked.as_ref().is_some_and(|asked| asked.channel() == channel) {
+            match (channel, arrival) {
+                (MOVIE_CHANNEL, Arrival::Ended) => self.handle_end(now),
+                (_, arrival) => self.handle_answer(now, arrival),
+            }
+            return;
+        }
         match (channel, arrival) {
             (MOVIE_CHANNEL, Arrival::Datagram(bytes) | Arrival::Bytes(bytes)) => self.handle_input(now, bytes),
             (SOUND_CHANNEL, Arrival::Datagram(datagram)) => self.handle_sound(now, datagram),
             (_, Arrival::Datagram(datagram)) => {
+                self.begin_reports(now);
                 let about = self.reports.iter_mut().filter(|rtcp| rtcp.channel() == channel);
                 about.for_each(|rtcp| rtcp.handle_rtcp(now, datagram));
+                self.handle_life(now);
             }
             (_, Arrival::Ended) => self.handle_end(now),
             (_, Arrival::Opened | Arrival::Bytes(_)) => {}
@@ -432,8 +384,7 @@ impl Half for ReceiverSession {
     fn drive(&mut self, now: Timestamp, channels: &mut dyn Channels) -> Result<Wait, SocketError> {
         self.handle_timeout(now);
         self.reports.iter_mut().try_for_each(|rtcp| rtcp.drive_on(now, channels))?;
-        let has_more = self.say(channels)?;
-        let room = has_more.then_some(MOVIE_CHANNEL);
+        let room = self.say(channels)?;
         Ok(Wait { room, timeout: self.next_timeout(), finished: self.ended })
     }
 

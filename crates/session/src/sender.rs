@@ -15,13 +15,13 @@ use framewire_transport::{DatagramSender, WriteProgress};
 use framewire_units::{Duration, Timestamp};
 
 use crate::channels::{MOVIE_CHANNEL, SOUND_CHANNEL};
-use crate::exchange::Serving;
 use crate::flow::FlowRecording;
 use crate::half::{Arrival, Channel, ChannelId, ChannelKind, Channels, End, Half, OneChannel, Track, Wait};
 use crate::plan::SendingPlan;
 use crate::rtcp::{RtcpEnd, RtcpLog, Tapped};
 
 use self::programme::Programme;
+pub(crate) use self::requests::Answering;
 pub use self::sending_half::SendingHalf;
 use self::shown::Shown;
 pub(crate) use self::shown::{PacketSent, Showing};
@@ -84,9 +84,7 @@ pub struct SenderSession {
     /// Sound that has packets of RTP for itself, on a channel of its own.
     sound: Option<DatagramSender>,
     /// Where the receiver asks for the movie: what is said about it.
-    serving: Option<Box<dyn Serving>>,
-    /// That was told that all of the movie is written.
-    all_sent: bool,
+    answering: Option<Answering>,
     /// What broke it.
     failure: Option<String>,
     /// Where it is one of many: it records nothing of its frames.
@@ -114,8 +112,7 @@ impl SenderSession {
             progress,
             reports: Vec::new(),
             sound: None,
-            serving: None,
-            all_sent: false,
+            answering: None,
             failure: None,
             shown: None,
             is_file: false,
@@ -128,8 +125,8 @@ impl SenderSession {
     }
 
     /// The same for a receiver that asks for the movie: nothing is due before it does.
-    pub(crate) fn with_serving(self, serving: Option<Box<dyn Serving>>) -> Self {
-        Self { serving, ..self }
+    pub(crate) fn with_serving(self, answering: Option<Answering>) -> Self {
+        Self { answering, ..self }
     }
 
     /// The same with reports to and from the receiver.
@@ -165,7 +162,7 @@ impl SenderSession {
 
     /// What was recorded.
     pub fn into_log(self) -> SenderLog {
-        let of_serving = self.serving.and_then(|mut serving| serving.take_rtcp());
+        let of_serving = self.answering.and_then(|mut served| served.serving().take_rtcp());
         let reports = self.reports.into_iter().map(RtcpEnd::into_log).chain(of_serving);
         SenderLog { rtcp: reports.collect(), ..self.log }
     }
@@ -224,7 +221,7 @@ impl SenderSession {
     }
 
     fn end_when_all_is_offered(&mut self, now: Timestamp) {
-        if self.all_is_offered() && self.serving.is_none() && !self.end_signalled {
+        if self.all_is_offered() && self.answering.is_none() && !self.end_signalled {
             self.end_signalled = true;
             self.half.handle_end(now);
             if let Some(sound) = &mut self.sound {
@@ -243,7 +240,7 @@ impl SenderSession {
         let frame = (waits_for_clock && self.next < self.programme.len()).then(|| self.programme.due(self.next));
         let sound = self.programme.sound_due(self.next_sound).filter(|_| has_clock && !self.is_file);
         let packet = if progress == WriteProgress::Early { self.half.next_timeout() } else { None };
-        let serving = self.serving.as_ref().and_then(|serving| serving.next_timeout());
+        let serving = self.answering.as_ref().and_then(Answering::next_timeout);
         [frame, sound, packet, serving].into_iter().flatten().min()
     }
 
@@ -269,8 +266,8 @@ impl SenderSession {
                 self.note_packet(PacketSent { timestamp, octets, is_sound });
             }
             SenderEvent::Packet { at, timestamp, octets, .. } => {
-                if let Some(serving) = &mut self.serving {
-                    serving.handle_packet_sent(at, timestamp, octets);
+                if let Some(served) = &mut self.answering {
+                    served.serving().handle_packet_sent(at, timestamp, octets);
                 }
             }
             SenderEvent::LastByte { frame, at, end } => {
@@ -324,28 +321,32 @@ impl Half for SenderSession {
 
     /// The receiver's reports, and what it asks for.
     fn handle_arrival(&mut self, now: Timestamp, channel: ChannelId, arrival: Arrival<'_>) {
-        if channel == MOVIE_CHANNEL && self.serving.is_some() {
+        if self.is_asked_on(channel) {
             return self.handle_request(now, arrival);
         }
         let mut reports = self.reports.iter_mut();
         if let (Some(rtcp), Arrival::Datagram(datagram)) = (reports.find(|rtcp| rtcp.channel() == channel), arrival) {
             rtcp.handle_rtcp(now, datagram);
+            if let Some(served) = &mut self.answering {
+                served.serving().handle_life(now);
+            }
         }
     }
 
     /// Nothing comes where it only sends.
     fn wants(&self, _: Timestamp, channel: ChannelId) -> bool {
         match channel {
-            MOVIE_CHANNEL => self.serving.is_some(),
-            SOUND_CHANNEL => false,
+            MOVIE_CHANNEL | SOUND_CHANNEL => self.is_asked_on(channel),
             _ => true,
         }
     }
 
     fn drive(&mut self, now: Timestamp, channels: &mut dyn Channels) -> Result<Wait, SocketError> {
+        self.serve(now);
         let mut reports = std::mem::take(&mut self.reports);
         let movie = self.drive_movie(now, &mut Tapped { channels, reports: &mut reports, now });
-        if movie.as_ref().is_ok_and(|wait| wait.finished) {
+        let is_last = self.answering.as_ref().is_some_and(Answering::was_all_sent);
+        if is_last || movie.as_ref().is_ok_and(|wait| wait.finished) {
             reports.iter_mut().for_each(|rtcp| rtcp.leave(now));
         }
         let reported = reports.iter_mut().try_for_each(|rtcp| rtcp.drive_on(now, channels));
@@ -354,8 +355,9 @@ impl Half for SenderSession {
         self.reports = reports;
         let wait = movie?;
         reported?;
+        let left = self.answer(channels)?;
         let timeout = wait.timeout.into_iter().chain(timeout).min();
-        Ok(Wait { timeout, finished: wait.finished && has_left, ..wait })
+        Ok(Wait { room: wait.room.or(left), timeout, finished: wait.finished && has_left && left.is_none() })
     }
 
     fn stop(&mut self, now: Timestamp) {
@@ -364,6 +366,10 @@ impl Half for SenderSession {
 }
 
 impl SenderSession {
+    fn is_asked_on(&self, channel: ChannelId) -> bool {
+        self.answering.as_ref().is_some_and(|served| served.channel() == channel)
+    }
+
     /// What [`Half::drive`] does of the movie and its sound.
     fn drive_movie(&mut self, now: Timestamp, channels: &mut dyn Channels) -> Result<Wait, SocketError> {
         if self.sound.is_some() {

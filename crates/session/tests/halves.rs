@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use framewire_media::Movie;
 use framewire_scenario::Scenario;
 use framewire_session::half::{Arrival, Channel, ChannelId, ChannelKind, Channels, End, Half, Track, Wait};
-use framewire_session::{FlowSetup, SendingPlan};
+use framewire_session::{FlowSetup, ReceiverSession, SenderSession, SendingPlan};
+use framewire_transport::TransportKind;
 use framewire_transport::socket::{DatagramSend, SocketError};
 use framewire_units::{DataSize, Duration, Timestamp};
 
@@ -131,6 +132,61 @@ fn the_transports_of_a_movie_are_halves() {
         assert_eq!(receiver.complete_frames(), 12, "{transport}");
         assert!(networks[1].sent.is_empty(), "{transport} has no feedback");
     }
+}
+
+fn halves_of(setup: &FlowSetup) -> (SenderSession, ReceiverSession) {
+    match setup {
+        FlowSetup::Datagram(setup) => (setup.sender(), setup.receiver()),
+        FlowSetup::Stream(setup) => (setup.sender(), setup.receiver()),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn setup_of(transport: &str, more: &str) -> FlowSetup {
+    let scenario =
+        Scenario::parse(&format!("[[flow]]\ntransport = \"{transport}\"\n{more}"), &[]).expect("well formed");
+    let plan = SendingPlan::new(movie(), Timestamp::ZERO);
+    FlowSetup::of_movie(&scenario.flows[0], plan, 1).expect("it sends it")
+}
+
+#[test]
+fn what_a_setup_says_of_its_channels_is_what_both_halves_want() {
+    let with_reports = [("udp", "rtcp = \"full\""), ("rtsp+udp", "rtcp = \"none\"")];
+    let all = TransportKind::ALL.map(|kind| (kind.name(), "")).into_iter().chain(with_reports);
+    let mut counts = Vec::new();
+    for (transport, more) in all {
+        let setup = setup_of(transport, more);
+        let channels: Vec<Channel> = setup.channels().into_iter().map(|setup| setup.channel).collect();
+        let (sender, receiver) = halves_of(&setup);
+        assert_eq!((sender.channels(), receiver.channels()), (channels.clone(), channels.clone()), "{transport}");
+        if channels.len() > 1 {
+            counts.push((transport, channels.len()));
+        }
+    }
+    assert_eq!(counts, [("rtsp+udp", 3), ("udp", 2), ("rtsp+udp", 2)]);
+}
+
+#[test]
+fn a_receiver_over_udp_to_which_nothing_comes_any_more_leaves_after_a_time() {
+    let (mut sender, mut receiver) = halves_of(&setup_of("rtsp+udp", ""));
+    let [mut forward, mut backward] = [Network::new(0), Network::new(0)];
+    let begins = |what: &(Timestamp, ChannelId, Option<Vec<u8>>)| {
+        what.2.as_ref().is_some_and(|bytes| bytes.starts_with(b"TEARDOWN"))
+    };
+    for now in (0..70_000).map(Timestamp::from_millis) {
+        (forward.now, backward.now) = (now, now);
+        deliver(&mut sender, now, &mut backward.to_other);
+        if now < Timestamp::from_millis(300) {
+            deliver(&mut receiver, now, &mut forward.to_other);
+            sender.drive(now, &mut forward).expect("nothing breaks");
+        }
+        receiver.drive(now, &mut backward).expect("nothing breaks");
+        if backward.to_other.iter().any(begins) {
+            assert!((Timestamp::from_millis(60_200)..=Timestamp::from_millis(60_310)).contains(&now), "{now}");
+            return;
+        }
+    }
+    panic!("it waits for ever");
 }
 
 /// A sender of numbered packets of two tracks that sends again what its receiver reports missing.

@@ -29,6 +29,17 @@ fn the_movie_comes_as_it_is_with_every_kind_of_reports_and_every_queue() {
             "transport = \"rtsp+dependency\"",
             "transport = \"rtsp+leaky\"\nrtcp = \"none\"",
             "transport = \"rtsp+obs\"",
+            "transport = \"rtsp+udp\"",
+            "transport = \"rtsp+udp\"\nrtcp = \"no-receiver-reports\"",
+            "transport = \"rtsp+udp\"\nrtcp = \"none\"",
+            "transport = \"rtsp+udp-blocking\"",
+            "transport = \"rtsp+udp-whole\"",
+            "transport = \"rtsp+udp+ifd\"",
+            "transport = \"rtsp+udp+ifd-optimised\"",
+            "transport = \"rtsp+udp+dependency\"",
+            "transport = \"rtsp+udp+leaky\"\nrtcp = \"none\"",
+            "transport = \"rtsp+udp+keyframe\"",
+            "transport = \"rtsp+udp+obs\"",
         ] {
             let simulated = simulated(&wired(bottleneck, "100 Mbit/s"), flow, 8);
             let what = format!("{flow}, {bottleneck}");
@@ -61,6 +72,64 @@ fn the_movie_begins_with_play_and_what_was_before_is_a_part_of_the_start_up() {
     assert!((50..100).all(|number| (0.05..0.06).contains(&latency(number))));
     let deadline = rows[0].deadline.unwrap().as_secs_f64();
     assert!((due[0] + 1.05..due[0] + 1.06).contains(&deadline), "one second after the first packet: {deadline}");
+}
+
+/// The same four round trips before the first packet, which then comes in one half of one, as it is in no window.
+#[test]
+fn over_udp_the_movie_begins_with_play_too() {
+    let simulated = simulated(&wired("remote", "100 Mbit/s"), "transport = \"rtsp+udp\"", 4);
+    let rows = Ledger::build(&simulated.logs[0], LIVE).rows.to_vec();
+    let due: Vec<f64> = rows.iter().map(|row| row.due.as_secs_f64()).collect();
+    assert!((0.45..0.46).contains(&due[0]), "{}", due[0]);
+    let latency = |number: usize| rows[number].arrival.unwrap().as_secs_f64() - due[number];
+    assert!((0..100).all(|number| (0.05..0.06).contains(&latency(number))), "{}", latency(0));
+    let of = |protocol: &str, forward: bool| {
+        let packets = simulated.logs[0].packets.iter();
+        packets.filter(|packet| (packet.protocol, packet.forward) == (protocol, forward)).count()
+    };
+    // 1.5 MB in packets of up to 1,400 bytes; what is said beside them, and reports.
+    assert!((1_200..1_450).contains(&of("udp", true)), "{}", of("udp", true));
+    assert!((5..40).contains(&of("tcp", true)) && (5..40).contains(&of("tcp", false)));
+    assert!((1..4).contains(&of("udp", false)), "{}", of("udp", false));
+}
+
+/// Loss is reported as over UDP alone, and what is said on the connection comes all the same: the session ends by TEARDOWN.
+#[test]
+fn over_udp_reports_say_what_was_lost_and_the_session_ends_by_itself() {
+    let lossy = format!("{}loss = \"2 %\"\n", wired("remote", "20 Mbit/s"));
+    let simulated = simulated(&lossy, "transport = \"rtsp+udp\"", 120);
+    assert_eq!(simulated.outcomes[0].status, FlowStatus::Complete);
+    let (from_sender, from_receiver) = reports(&simulated);
+    for sent in [&from_sender, &from_receiver] {
+        assert!((18..=34).contains(&sent.len()), "{} in 120 s", sent.len());
+    }
+    assert!(from_sender.last().unwrap().bye);
+    let blocks: Vec<_> = from_receiver.iter().filter(|report| report.lost.is_some()).collect();
+    for report in &blocks {
+        let (said, so) = (i64::from(report.lost.unwrap()), report.true_lost.unwrap() as i64);
+        assert!((0..=3).contains(&(so - said)), "{said} lost, {so} in truth");
+    }
+    let last = blocks.last().unwrap();
+    let share = last.true_lost.unwrap() as f64 / f64::from(last.highest_sequence.unwrap());
+    assert!((0.012..0.03).contains(&share), "{share}");
+    let fates = summaries(&simulated)[0].fates.unwrap();
+    assert!((300..1_500).contains(&fates.lost), "{fates:?}");
+    assert_eq!(simulated.outcomes[0].received.complete_frames, fates.whole());
+}
+
+/// Nothing comes through from the last frame on: the sender waits some seconds for an answer to its BYE, and not for ever.
+#[test]
+fn over_udp_a_farewell_that_is_lost_ends_the_session_after_a_time() {
+    let seconds = |outage: &str| {
+        let network = format!("{}{outage}", wired("remote", "20 Mbit/s"));
+        let simulated = simulated(&network, "transport = \"rtsp+udp\"", 8);
+        assert_eq!(simulated.outcomes[0].status, FlowStatus::Complete);
+        simulated.logs[0].samples.iter().last().unwrap().at.as_secs_f64()
+    };
+    // The last frame is due at 8.41 s; BYE, TEARDOWN and the sample behind that take a round trip and some.
+    let (answered, alone) = (seconds(""), seconds("outages = [[\"8.4 s\", \"20 s\"]]\n"));
+    assert!((8.45..8.7).contains(&answered), "{answered}");
+    assert!((11.4..11.6).contains(&alone), "{alone}");
 }
 
 /// Those from the sender, and those from the receiver.
@@ -107,11 +176,13 @@ fn a_session_without_reports_lasts_by_its_signs_of_life() {
 
 #[test]
 fn what_is_given_up_is_given_up_and_what_comes_is_what_the_ledger_says() {
-    for transport in ["rtsp+dependency", "rtsp+ifd", "rtp+tcp+dependency"] {
-        let simulated = simulated(&wired("remote", "2 Mbit/s"), &format!("transport = \"{transport}\""), 20);
+    for transport in ["rtsp+dependency", "rtsp+ifd", "rtp+tcp+dependency", "rtsp+udp+dependency", "rtsp+udp"] {
+        // Datagrams wait at the sender only where the sender's own device is the narrow one.
+        let bottleneck = if transport.contains("udp+") { "local-device" } else { "remote" };
+        let simulated = simulated(&wired(bottleneck, "2 Mbit/s"), &format!("transport = \"{transport}\""), 20);
         assert_eq!(simulated.outcomes[0].status, FlowStatus::Complete, "{transport}");
         let fates = summaries(&simulated)[0].fates.unwrap();
-        assert!((50..350).contains(&fates.lost), "{transport}: {} of 500", fates.lost);
+        assert!((50..450).contains(&fates.lost), "{transport}: {} of 500", fates.lost);
         assert_eq!(simulated.outcomes[0].received.complete_frames, fates.whole(), "{transport}");
     }
 }

@@ -11,7 +11,7 @@ use framewire_session::lifecycle::FlowOutcome;
 use framewire_session::{BuildError, FlowSetup, LadderContent, SendingPlan, Sound};
 use framewire_units::{Duration, Timestamp};
 
-use crate::groups::{session_seed, start_of};
+use crate::groups::{port, session_seed, start_of};
 use crate::movie::{MovieError, load_movie};
 
 /// What the flows of a scenario send.
@@ -131,7 +131,8 @@ impl Content {
                 }
                 FlowKind::Datagram(_) | FlowKind::Stream(_) | FlowKind::External(_) => {
                     let setup = FlowSetup::of_movie(flow, plan.clone().ok_or_else(|| nothing("movie"))?, number)?;
-                    Ok(setup.seeded(session_seed(scenario, number as usize - 1)))
+                    let number = number as usize - 1;
+                    Ok(setup.seeded(session_seed(scenario, number)).at_port(port(number)))
                 }
             }
         };

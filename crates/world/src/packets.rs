@@ -56,8 +56,8 @@ const CLOCK_WRAP: u64 = 300 << 33;
 pub struct FlowPackets {
     port: u16,
     sniffed: bool,
-    /// By source and destination port.
-    extenders: BTreeMap<(u16, u16), Extender>,
+    /// By protocol, source and destination port.
+    extenders: BTreeMap<(&'static str, u16, u16), Extender>,
     /// Verdicts, hop by hop.
     pub records: Spool<PacketRecord>,
     /// Releases of the network.
@@ -96,7 +96,8 @@ impl FlowPackets {
         packet: &'a PacketDescription,
         hops: &'a [HopRecord],
     ) -> impl Iterator<Item = PacketRecord> + use<'a> {
-        let extender = self.extenders.entry((packet.source_port, packet.destination_port)).or_default();
+        let extender =
+            self.extenders.entry((packet.protocol, packet.source_port, packet.destination_port)).or_default();
         let (sequence, sniffed) = (extender.extend(packet.sequence), self.sniffed);
         // What a simulation counts it numbers so itself.
         let is_sound = matches!(packet.sequence, Sequence::Rtp(_)) && Self::is_at(packet, sound_port(self.port));

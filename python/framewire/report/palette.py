@@ -25,6 +25,7 @@ TRANSPORT_COLOURS: dict[str, str] = {
     "tcp+obs": "#B58A6F",
     "rtp+tcp": "#117733",
     "rtsp": "#7B3FA0",
+    "rtsp+udp": "#B07CC6",
     "ts": "#B2182B",
     "ts+rtp": "#6B5B95",
     "ts+tcp": "#2F8F9D",

@@ -2,7 +2,7 @@
 //!
 //! In such a session the receiver opens the connection. [`Asking`] is what it says, [`Serving`] what the sender answers; both
 //! are sans-IO. The movie begins when the receiver wants it, which is when the sender's frame clock starts: frames are due from
-//! then on. What is said goes before the movie on the same stream, between two of its packets.
+//! then on. What is said goes before the movie on the same stream, between two of its packets, or on a channel beside it.
 
 mod http;
 pub(crate) mod rtsp;
@@ -63,6 +63,9 @@ pub trait Serving: fmt::Debug + Send {
     /// True when nothing more is expected of the receiver.
     fn is_over(&self) -> bool;
 
+    /// The receiver gave a sign of life in another way: a report in a datagram.
+    fn handle_life(&mut self, _now: Timestamp) {}
+
     /// A packet of RTP was written, with this time stamp and so many bytes of payload.
     fn handle_packet_sent(&mut self, _now: Timestamp, _timestamp: u32, _octets: u32) {}
 
@@ -75,6 +78,8 @@ pub trait Serving: fmt::Debug + Send {
 /// What a receiver learns of its sender.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Heard {
+    /// The movie begins.
+    Begins,
     /// A packet of the movie, or the next bytes of it where it goes in none.
     Movie(Bytes),
     /// It ended, because of this; nothing where it was asked to, or all had come.
@@ -92,6 +97,12 @@ pub trait Asking: fmt::Debug + Send {
 
     /// The sender says nothing more.
     fn handle_close(&mut self, now: Timestamp);
+
+    /// A packet of the movie or a report came beside what is said.
+    fn handle_life(&mut self, _now: Timestamp) {}
+
+    /// The sender has said beside it that all is sent.
+    fn handle_last(&mut self, _now: Timestamp) {}
 
     /// Does what is due.
     fn handle_timeout(&mut self, now: Timestamp);

@@ -3,11 +3,14 @@
 //! OPTIONS, DESCRIBE, SETUP and PLAY, one at a time; the movie begins with PLAY. Where there is RTCP, the sender ends its stream
 //! by BYE, and the receiver then the session by TEARDOWN. Where there is none (b=RS:0, b=RR:0, RFC 3556), nothing in RTSP says
 //! that a stream has ended but the end of the connection, and signs of life are requests of GET_PARAMETER.
+//!
+//! Over UDP (section 12.39) the packets of RTP and RTCP go in datagrams beside the connection, and may be lost: a sender waits for
+//! TEARDOWN only for a time, and a receiver for packets.
 
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 
-use framewire_units::{Seed, Timestamp};
+use framewire_units::{Duration, Seed, Timestamp};
 use framewire_wire::rtcp::RtcpBandwidth;
 use framewire_wire::rtp_payload::{PayloadFormat, StreamDescription, StreamOrigin};
 use framewire_wire::rtsp::{
@@ -28,6 +31,10 @@ const RTCP_CHANNEL: u8 = 1;
 /// The stream's path and URL. Neither depends on addresses, which a simulated network has none of.
 const PATH: &str = "/movie";
 const URL: &str = "rtsp://sender/movie";
+
+/// How long a sender over UDP waits for TEARDOWN when it has said BYE, which may be lost: some round trips of the slowest paths, and
+/// the timeout of a connection that loses the request too (RFC 6298: 1 s).
+const FAREWELL: Duration = Duration::from_secs(3);
 
 /// Such a session, as both ends know it.
 #[derive(Clone, Debug)]
@@ -102,26 +109,63 @@ impl RtspSetup {
 
     /// The sender's end, from the origin of the run on.
     pub(crate) fn serving(&self) -> Box<dyn Serving> {
+        Box::new(RtspServing { setup: self.rtcp.clone(), ..self.server(None) })
+    }
+
+    /// The same whose packets go in datagrams from this port, and reports from the next one.
+    pub(crate) fn serving_over_udp(&self, port: u16) -> Box<dyn Serving> {
+        Box::new(RtspServing { is_told_goodbye: self.rtcp.is_some(), ..self.server(Some((port, port + 1))) })
+    }
+
+    fn server(&self, ports: Option<(u16, u16)>) -> RtspServing {
         let settings = ServerSettings {
             presentations: [self.presentation(PATH)].into(),
-            ports: None,
+            ports,
             account: None,
             timeout: SESSION_TIMEOUT,
         };
         let random = self.seed.stream("rtsp server", &[self.ssrc.into()]);
         let server = Server::new(settings, Timestamp::ZERO, random);
-        let (setup, wishes, transmit) = (self.rtcp.clone(), VecDeque::new(), VecDeque::new());
-        Box::new(RtspServing { server, setup, rtcp: None, wishes, transmit, over: false })
+        let (wishes, transmit) = (VecDeque::new(), VecDeque::new());
+        RtspServing {
+            server,
+            setup: None,
+            rtcp: None,
+            wishes,
+            transmit,
+            is_told_goodbye: false,
+            farewell: None,
+            over: false,
+        }
     }
 
     /// The receiver's end, which has its first request ready.
     pub(crate) fn asking(&self) -> Box<dyn Asking> {
         let want = if self.rtcp.is_some() { Want::Interleaved } else { Want::InterleavedWithoutReports };
+        Box::new(RtspAsking { setup: self.rtcp.clone(), ..self.client(want) })
+    }
+
+    /// The same to which packets come in datagrams, at this port, and reports at the next one.
+    pub(crate) fn asking_over_udp(&self, port: u16) -> Box<dyn Asking> {
+        Box::new(RtspAsking { over_udp: true, ..self.client(Want::Udp(port, port + 1)) })
+    }
+
+    fn client(&self, want: Want) -> RtspAsking {
         let settings = ClientSettings { url: URL.to_owned(), want, account: None };
         let random = self.seed.stream("rtsp client", &[self.ssrc.into()]);
         let client = Client::new(settings, Timestamp::ZERO, random);
-        let (setup, heard, transmit) = (self.rtcp.clone(), VecDeque::new(), VecDeque::new());
-        Box::new(RtspAsking { client, setup, rtcp: None, heard, transmit, plays: false, begun: false })
+        let (heard, transmit) = (VecDeque::new(), VecDeque::new());
+        RtspAsking {
+            client,
+            setup: None,
+            rtcp: None,
+            heard,
+            transmit,
+            over_udp: false,
+            silent: None,
+            plays: false,
+            begun: false,
+        }
     }
 }
 
@@ -151,6 +195,10 @@ struct RtspServing {
     rtcp: Option<RtcpEnd>,
     wishes: VecDeque<Wish>,
     transmit: VecDeque<Vec<u8>>,
+    /// Over UDP, with reports: the receiver hears BYE, and answers with TEARDOWN.
+    is_told_goodbye: bool,
+    /// Until when that is waited for.
+    farewell: Option<Timestamp>,
     /// All was sent, and nobody is to say anything more about it.
     over: bool,
 }
@@ -188,19 +236,27 @@ impl Serving for RtspServing {
         self.drain(now);
     }
 
+    fn handle_life(&mut self, now: Timestamp) {
+        self.server.handle_life(now);
+    }
+
     fn handle_timeout(&mut self, now: Timestamp) {
         self.server.handle_timeout(now);
+        if self.farewell.is_some_and(|until| until <= now) {
+            (self.farewell, self.over) = (None, true);
+        }
         self.drain(now);
     }
 
     fn next_timeout(&self) -> Option<Timestamp> {
         let of_rtcp = self.rtcp.as_ref().and_then(RtcpEnd::next_timeout);
-        self.server.next_timeout().into_iter().chain(of_rtcp).min()
+        self.server.next_timeout().into_iter().chain(of_rtcp).chain(self.farewell).min()
     }
 
     fn handle_all_sent(&mut self, now: Timestamp) {
         match &mut self.rtcp {
             Some(rtcp) => rtcp.leave(now),
+            None if self.is_told_goodbye => self.farewell = Some(now + FAREWELL),
             None => self.over = true,
         }
         self.drain(now);
@@ -238,6 +294,10 @@ struct RtspAsking {
     rtcp: Option<RtcpEnd>,
     heard: VecDeque<Heard>,
     transmit: VecDeque<Vec<u8>>,
+    /// Packets come beside the connection.
+    over_udp: bool,
+    /// When nothing has come of them for too long.
+    silent: Option<Timestamp>,
     /// PLAY was answered.
     plays: bool,
     /// A packet of the movie came.
@@ -251,6 +311,8 @@ impl RtspAsking {
                 ClientEvent::Described(_) => {}
                 ClientEvent::Playing(_) => {
                     self.plays = true;
+                    self.heard.push_back(Heard::Begins);
+                    self.handle_life(now);
                     self.rtcp = self.setup.as_ref().map(|setup| setup.receiver(now));
                 }
                 ClientEvent::Rtp(packet) => {
@@ -265,7 +327,10 @@ impl RtspAsking {
                         rtcp.handle_rtcp(now, &packet);
                     }
                 }
-                ClientEvent::Ended(reason) => self.heard.push_back(Heard::Ended(reason)),
+                ClientEvent::Ended(reason) => {
+                    self.silent = None;
+                    self.heard.push_back(Heard::Ended(reason));
+                }
             }
         }
         report(&mut self.rtcp, now, &mut self.transmit);
@@ -292,14 +357,30 @@ impl Asking for RtspAsking {
         self.drain(now);
     }
 
+    fn handle_life(&mut self, now: Timestamp) {
+        if self.over_udp && !self.client.is_over() {
+            self.silent = Some(now + SESSION_TIMEOUT);
+        }
+    }
+
+    fn handle_last(&mut self, now: Timestamp) {
+        self.silent = None;
+        self.client.stop(now);
+        self.drain(now);
+    }
+
     fn handle_timeout(&mut self, now: Timestamp) {
         self.client.handle_timeout(now);
+        if self.silent.is_some_and(|at| at <= now) {
+            self.heard.push_back(Heard::Ended(Some(format!("nothing came for {} s", SESSION_TIMEOUT.as_secs()))));
+            self.handle_last(now);
+        }
         self.drain(now);
     }
 
     fn next_timeout(&self) -> Option<Timestamp> {
         let of_rtcp = self.rtcp.as_ref().and_then(RtcpEnd::next_timeout);
-        self.client.next_timeout().into_iter().chain(of_rtcp).min()
+        self.client.next_timeout().into_iter().chain(of_rtcp).chain(self.silent).min()
     }
 
     fn poll_heard(&mut self) -> Option<Heard> {

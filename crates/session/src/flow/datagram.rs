@@ -2,6 +2,7 @@
 
 use framewire_scenario::{self as scenario, Rtcp};
 use framewire_transport::queue::FrameQueue;
+use framewire_transport::registry::Session;
 use framewire_transport::{DatagramReceiver, DatagramSender, Overflow, Spread};
 use framewire_units::{Seed, Timestamp};
 use framewire_wire::rtp_payload::CLOCK_RATE;
@@ -10,12 +11,13 @@ use super::movie::MovieSetup;
 use super::packets::MoviePackets;
 use super::sound::SoundStream;
 use super::{BuildError, CommonSetup};
-use crate::channels::{ChannelSetup, MOVIE_CHANNEL, SOUND_CHANNEL};
+use crate::channels::{ChannelSetup, MOVIE_CHANNEL, REQUESTS_CHANNEL, SOUND_CHANNEL};
+use crate::exchange::rtsp::RtspSetup;
 use crate::half::Channel;
 use crate::plan::SendingPlan;
-use crate::receiver::{ReceiverLog, ReceiverSession, ReceivingHalf};
+use crate::receiver::{Asked, ReceiverLog, ReceiverSession, ReceivingHalf};
 use crate::rtcp::{RtcpSetup, UDP_HEADERS};
-use crate::sender::{SenderSession, SendingHalf};
+use crate::sender::{Answering, SenderSession, SendingHalf};
 
 /// A flow of the movie over datagrams.
 #[derive(Clone, Debug)]
@@ -28,6 +30,8 @@ pub struct DatagramSetup {
     packets: MoviePackets,
     spread: Spread,
     rtcp: Vec<RtcpSetup>,
+    /// Where the receiver asks for it by RTSP.
+    rtsp: Option<RtspSetup>,
 }
 
 impl DatagramSetup {
@@ -60,7 +64,9 @@ impl DatagramSetup {
         } else {
             [of_movie].into_iter().chain(of_sound).collect()
         };
-        Ok(Self { common, movie, overflow: own.overflow, error_reports, packets, spread: own.spread, rtcp })
+        let in_rtsp = movie.parts().session == Session::Rtsp;
+        let rtsp = in_rtsp.then(|| packets.rtsp(&movie, rtcp.first().cloned()));
+        Ok(Self { common, movie, overflow: own.overflow, error_reports, packets, spread: own.spread, rtcp, rtsp })
     }
 
     /// What it sends.
@@ -68,14 +74,16 @@ impl DatagramSetup {
         &self.movie.plan
     }
 
-    /// Its channels: of the movie, and of its sound where that has packets for itself, each with that of the reports about it.
+    /// Its channels: of the movie, and of its sound where that has packets for itself, each with that of the reports about it;
+    /// and where the receiver asks for it, the one on which it does.
     pub(crate) fn channels(&self) -> Vec<ChannelSetup> {
         let sound = self.packets.sound().map(|_| SOUND_CHANNEL);
         let of_packets = |id| ChannelSetup::of_packets(id, self.common.send_buffer(), self.error_reports);
         let media: Vec<ChannelSetup> = [MOVIE_CHANNEL].into_iter().chain(sound).map(of_packets).collect();
         let has_reports = |of: &&ChannelSetup| self.rtcp.iter().any(|rtcp| rtcp.media == of.channel.id);
         let reports: Vec<ChannelSetup> = media.iter().filter(has_reports).map(ChannelSetup::of_reports).collect();
-        media.into_iter().chain(reports).collect()
+        let requests = self.rtsp.as_ref().map(|_| ChannelSetup::of_requests(self.common.settings.mtu));
+        media.into_iter().chain(reports).chain(requests).collect()
     }
 
     fn channels_of_halves(&self) -> Vec<Channel> {
@@ -85,6 +93,9 @@ impl DatagramSetup {
     /// The same flow, whose RTCP draws from this seed.
     pub(super) fn seeded(&mut self, seed: Seed) {
         self.rtcp.iter_mut().for_each(|rtcp| rtcp.seed = seed);
+        if let Some(rtsp) = &mut self.rtsp {
+            rtsp.seeded(seed);
+        }
     }
 
     /// The sender's side.
@@ -95,7 +106,13 @@ impl DatagramSetup {
         let of_sound = |sound: &SoundStream| DatagramSender::new(FrameQueue::direct(), sound.packets(), Overflow::Wait);
         let session = self.movie.sender(half, &self.common).over(self.channels_of_halves());
         let session = session.with_sound(self.packets.sound().map(of_sound));
-        session.with_reports(self.rtcp.iter().map(|rtcp| rtcp.sender(Timestamp::ZERO)).collect())
+        match &self.rtsp {
+            None => session.with_reports(self.rtcp.iter().map(|rtcp| rtcp.sender(Timestamp::ZERO)).collect()),
+            Some(rtsp) => {
+                let served = Answering::new(rtsp.serving_over_udp(self.common.port), REQUESTS_CHANNEL);
+                session.with_serving(Some(served.with_reports(self.rtcp.clone())))
+            }
+        }
     }
 
     /// The receiver's side.
@@ -104,6 +121,12 @@ impl DatagramSetup {
         let sound = self.packets.sound().map(|sound| DatagramReceiver::new(sound.depacketizer()));
         let session = ReceiverSession::new(half, ReceiverLog::new(&self.common.recording)).with_sound(sound);
         let session = session.over(self.channels_of_halves());
-        session.with_reports(self.rtcp.iter().map(|rtcp| rtcp.receiver(Timestamp::ZERO)).collect())
+        match &self.rtsp {
+            None => session.with_reports(self.rtcp.iter().map(|rtcp| rtcp.receiver(Timestamp::ZERO)).collect()),
+            Some(rtsp) => {
+                let asked = Asked::new(rtsp.asking_over_udp(self.common.port), REQUESTS_CHANNEL);
+                session.with_asking(Some(asked.with_reports(self.rtcp.clone())))
+            }
+        }
     }
 }

@@ -55,7 +55,12 @@ pub struct CommonSetup {
     /// As the scenario has it.
     settings: Arc<scenario::Flow>,
     recording: FlowRecording,
+    /// At both ends.
+    port: u16,
 }
+
+/// The customary port of RTP (RFC 3551, section 8).
+const DEFAULT_PORT: u16 = 5_004;
 
 /// What a TCP socket of a flow is to be like.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +75,13 @@ pub struct ConnectionSettings {
     pub options: Option<scenario::TcpOptions>,
     /// Largest IP packet, in bytes.
     pub mtu: u16,
+}
+
+impl ConnectionSettings {
+    /// Those that the kernel has by itself.
+    pub(crate) const fn of_kernel(mtu: u16) -> Self {
+        Self { congestion: None, send_buffer: None, unsent_limit: None, options: None, mtu }
+    }
 }
 
 /// A flow that cannot be built.
@@ -89,7 +101,7 @@ impl BuildError {
 
 impl CommonSetup {
     fn new(flow: &scenario::Flow) -> Self {
-        Self { settings: Arc::new(flow.clone()), recording: FlowRecording::default() }
+        Self { settings: Arc::new(flow.clone()), recording: FlowRecording::default(), port: DEFAULT_PORT }
     }
 
     /// Its name.
@@ -196,15 +208,25 @@ impl FlowSetup {
     /// The same flow, recorded so.
     #[must_use]
     pub fn recorded(mut self, recording: FlowRecording) -> Self {
-        let common = match &mut self {
+        self.common_mut().recording = recording;
+        self
+    }
+
+    /// The same flow at this port of both hosts, which some sessions say to each other.
+    #[must_use]
+    pub fn at_port(mut self, port: u16) -> Self {
+        self.common_mut().port = port;
+        self
+    }
+
+    fn common_mut(&mut self) -> &mut CommonSetup {
+        match self {
             Self::Datagram(setup) => &mut setup.common,
             Self::Stream(setup) => &mut setup.common,
             Self::Adaptive(setup) => &mut setup.common,
             Self::Bulk(setup) => &mut setup.common,
             Self::External(setup) => &mut setup.common,
-        };
-        common.recording = recording;
-        self
+        }
     }
 
     /// The same flow, whose draws are of this seed.

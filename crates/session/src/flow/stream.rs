@@ -16,9 +16,9 @@ use crate::exchange::rtsp::RtspSetup;
 use crate::exchange::{Asking, Fetched, HttpAsking, HttpServing, Serving};
 use crate::half::{Channel, End};
 use crate::plan::SendingPlan;
-use crate::receiver::{ReceiverLog, ReceiverSession, ReceivingHalf};
+use crate::receiver::{Asked, ReceiverLog, ReceiverSession, ReceivingHalf};
 use crate::rtcp::{INTERLEAVED_HEADERS, RtcpEnd, RtcpSetup};
-use crate::sender::{SenderLog, SenderSession, SendingHalf, Showing};
+use crate::sender::{Answering, SenderLog, SenderSession, SendingHalf, Showing};
 use crate::sound::Sound;
 
 /// A flow of the movie over a byte stream.
@@ -92,7 +92,7 @@ impl StreamSetup {
             self.fetched().map(|fetched| Box::new(HttpServing::new(&fetched, Timestamp::ZERO)) as Box<dyn Serving>);
         let serving = serving.or_else(|| self.rtsp.as_ref().map(RtspSetup::serving));
         let session = self.movie.sender(SendingHalf::Stream(half), &self.common).over(self.channels_of_halves());
-        session.with_serving(serving)
+        session.with_serving(serving.map(|serving| Answering::new(serving, MOVIE_CHANNEL)))
     }
 
     /// True where it is sent as a file.
@@ -202,7 +202,7 @@ impl StreamSetup {
         let asking = self.fetched().map(|fetched| Box::new(HttpAsking::new(&fetched)) as Box<dyn Asking>);
         let asking = asking.or_else(|| self.rtsp.as_ref().map(RtspSetup::asking));
         let session = ReceiverSession::new(half, ReceiverLog::new(&self.common.recording));
-        session.over(self.channels_of_halves()).with_asking(asking)
+        session.over(self.channels_of_halves()).with_asking(asking.map(|asking| Asked::new(asking, MOVIE_CHANNEL)))
     }
 }
 

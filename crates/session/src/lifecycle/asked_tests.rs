@@ -5,6 +5,8 @@ use super::*;
 use crate::MOVIE_CHANNEL;
 use crate::exchange::testing::{Asks, Polite};
 use crate::half::{Arrival, Channel, ChannelId, ChannelKind, Channels, End, Half};
+use crate::receiver::Asked;
+use crate::sender::Answering;
 use framewire_recording::Samples;
 use framewire_recording::record::{FlowSample, FlowStatus, FrameEventKind};
 use framewire_transport::socket::{DatagramSend, SocketError};
@@ -16,8 +18,10 @@ const LATEST_WORD: Timestamp = Timestamp::from_millis(700);
 fn asked_ends() -> (MovieSending, MovieReceiving) {
     let (sender, receiver) = flow("tcp");
     let channels = vec![Channel { id: MOVIE_CHANNEL, kind: ChannelKind::Stream(End::Receiver) }];
-    let sender = sender.over(channels.clone()).with_serving(Some(Box::new(Polite::until(LATEST_WORD))));
-    let receiver = receiver.over(channels).with_asking(Some(Box::new(Asks::default())));
+    let sender = sender
+        .over(channels.clone())
+        .with_serving(Some(Answering::new(Box::new(Polite::until(LATEST_WORD)), MOVIE_CHANNEL)));
+    let receiver = receiver.over(channels).with_asking(Some(Asked::new(Box::new(Asks::default()), MOVIE_CHANNEL)));
     assert_eq!(sender.channels(), receiver.channels());
     let receiving = MovieReceiving::new(receiver, ReceivedMovie::new(MovieSink::Memory(Vec::new())));
     (MovieSending::new(sender, Samples::default()), receiving)

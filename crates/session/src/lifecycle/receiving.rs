@@ -25,6 +25,8 @@ pub struct MovieReceiving {
     failure: Option<String>,
     /// What it waits for.
     wait: Wait,
+    /// Channels on which nothing more comes.
+    heard_all: Vec<ChannelId>,
     /// Nothing more comes than there is.
     is_last: bool,
     ended: bool,
@@ -34,7 +36,7 @@ impl MovieReceiving {
     /// A receiver to which nothing has come yet.
     pub fn new(session: ReceiverSession, movie: ReceivedMovie) -> Self {
         let (sound, wait) = (ReceivedMovie::default(), Wait::default());
-        Self { session, movie, sound, failure: None, wait, is_last: false, ended: false }
+        Self { session, movie, sound, failure: None, wait, heard_all: Vec::new(), is_last: false, ended: false }
     }
 
     /// The same that keeps the sound as received.
@@ -108,13 +110,15 @@ impl MovieReceiving {
         if self.wait.finished {
             return Ok(None);
         }
-        let session = &self.session;
-        let Some(came) = sockets.take(now, &|channel| session.wants(now, channel))? else {
+        let Some(came) = sockets.take(now, &|channel| self.wants(now, channel))? else {
             return Ok((!self.is_last).then_some(false));
         };
         let Came { channel, at, arrival } = came;
-        if (channel, arrival) == (MOVIE_CHANNEL, Arrival::Ended) {
-            return Ok(None);
+        if arrival == Arrival::Ended {
+            if channel == MOVIE_CHANNEL {
+                return Ok(None);
+            }
+            self.heard_all.push(channel);
         }
         // A receiver that paces the sender has arrived at a byte when it reads it, not when its host got it.
         let is_paced = matches!(arrival, Arrival::Bytes(_)) && self.session.is_paced();
@@ -159,7 +163,7 @@ impl FlowEnd for MovieReceiving {
     }
 
     fn wants(&self, now: Timestamp, channel: ChannelId) -> bool {
-        !self.ended && self.session.wants(now, channel)
+        !self.ended && !self.heard_all.contains(&channel) && self.session.wants(now, channel)
     }
 
     fn wait(&self) -> Wait {

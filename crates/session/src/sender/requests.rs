@@ -1,10 +1,13 @@
 //! What is said where the receiver asks for the movie.
 
+use framewire_transport::socket::SocketError;
 use framewire_units::Timestamp;
 
 use super::SenderSession;
-use crate::exchange::Wish;
-use crate::half::Arrival;
+use crate::channels::MOVIE_CHANNEL;
+use crate::exchange::{Outgoing, Serving, Wish};
+use crate::half::{Arrival, ChannelId, Channels};
+use crate::rtcp::RtcpSetup;
 
 /// Why a flow breaks whose receiver ends it.
 const ENDED_EARLY: &str = "the receiver ended it before it had all of the movie";
@@ -12,28 +15,74 @@ const ENDED_EARLY: &str = "the receiver ended it before it had all of the movie"
 /// Why one breaks that says nothing, or not what is understood.
 const NEVER_ASKED: &str = "the receiver did not ask for the movie";
 
+/// What the sender answers to a receiver that asks.
+pub(crate) struct Answering {
+    serving: Box<dyn Serving>,
+    /// Where it is said: between packets of the movie, or on a channel beside it.
+    channel: ChannelId,
+    outgoing: Outgoing,
+    /// Reports in datagrams, which begin with the movie.
+    reports: Vec<RtcpSetup>,
+    /// That was told that all of the movie is written.
+    all_sent: bool,
+    /// Nothing more is said.
+    finished: bool,
+}
+
+impl Answering {
+    /// What is answered on this channel.
+    pub(crate) fn new(serving: Box<dyn Serving>, channel: ChannelId) -> Self {
+        let (outgoing, reports) = (Outgoing::default(), Vec::new());
+        Self { serving, channel, outgoing, reports, all_sent: false, finished: false }
+    }
+
+    /// The same with reports that begin with the movie.
+    pub(crate) fn with_reports(self, reports: Vec<RtcpSetup>) -> Self {
+        Self { reports, ..self }
+    }
+
+    /// Where the receiver speaks.
+    pub(super) fn channel(&self) -> ChannelId {
+        self.channel
+    }
+
+    pub(super) fn serving(&mut self) -> &mut dyn Serving {
+        &mut *self.serving
+    }
+
+    /// True when it was told that all of the movie is written.
+    pub(super) fn was_all_sent(&self) -> bool {
+        self.all_sent
+    }
+
+    pub(super) fn next_timeout(&self) -> Option<Timestamp> {
+        self.serving.next_timeout()
+    }
+}
+
 impl SenderSession {
     /// True when frames may be offered.
     pub(super) fn has_begun(&self) -> bool {
-        self.serving.is_none() || self.log.begun.is_some()
+        self.answering.is_none() || self.log.begun.is_some()
     }
 
     pub(super) fn handle_request(&mut self, now: Timestamp, arrival: Arrival<'_>) {
-        let Some(serving) = &mut self.serving else { return };
+        let Some(served) = &mut self.answering else { return };
         match arrival {
             Arrival::Bytes(bytes) => {
-                if let Err(reason) = serving.handle_bytes(now, bytes) {
+                if let Err(reason) = served.serving.handle_bytes(now, bytes) {
                     self.failure.get_or_insert(reason);
                 }
             }
-            Arrival::Ended => serving.handle_close(now),
+            Arrival::Ended => served.serving.handle_close(now),
             Arrival::Opened | Arrival::Datagram(_) => {}
         }
     }
 
     /// Does what the receiver wants, and hands over what is to be said.
     pub(super) fn serve(&mut self, now: Timestamp) {
-        let Some(mut serving) = self.serving.take() else { return };
+        let Some(mut served) = self.answering.take() else { return };
+        let serving = &mut served.serving;
         if serving.next_timeout().is_some_and(|at| at <= now) {
             serving.handle_timeout(now);
         }
@@ -42,6 +91,7 @@ impl SenderSession {
                 Wish::Begin if self.log.begun.is_none() => {
                     self.programme = self.programme.starting_at(now);
                     self.log.begun = Some(now);
+                    self.reports.extend(served.reports.iter().map(|setup| setup.sender(now)));
                 }
                 Wish::End if !self.all_is_offered() => {
                     self.failure.get_or_insert_with(|| ENDED_EARLY.to_owned());
@@ -53,20 +103,39 @@ impl SenderSession {
             self.failure.get_or_insert_with(|| NEVER_ASKED.to_owned());
         }
         while let Some(message) = serving.poll_transmit() {
-            self.half.handle_message(message);
+            match served.channel {
+                MOVIE_CHANNEL => self.half.handle_message(message),
+                _ => served.outgoing.push(message),
+            }
         }
-        self.serving = Some(serving);
+        self.answering = Some(served);
+    }
+
+    /// Writes what is said beside the movie, and at its end closes the channel; where that has no room for something that is
+    /// left, which it is.
+    pub(super) fn answer(&mut self, channels: &mut dyn Channels) -> Result<Option<ChannelId>, SocketError> {
+        let Some(served) = self.answering.as_mut().filter(|served| served.channel != MOVIE_CHANNEL) else {
+            return Ok(None);
+        };
+        let channel = served.channel;
+        if !served.outgoing.write_to(|bytes| channels.write(channel, bytes))? {
+            return Ok(Some(channel));
+        }
+        if self.end_signalled && !std::mem::replace(&mut served.finished, true) {
+            channels.finish(channel)?;
+        }
+        Ok(None)
     }
 
     /// When all is written, there may be something to say before the stream ends; true where there is something to write.
     pub(super) fn ends_now(&mut self, now: Timestamp) -> bool {
         let is_last = self.all_is_offered() && !self.end_signalled;
-        let Some(serving) = self.serving.as_mut().filter(|_| is_last) else { return false };
-        if !std::mem::replace(&mut self.all_sent, true) {
-            serving.handle_all_sent(now);
+        let Some(served) = self.answering.as_mut().filter(|_| is_last) else { return false };
+        if !std::mem::replace(&mut served.all_sent, true) {
+            served.serving.handle_all_sent(now);
             return true;
         }
-        if serving.is_over() {
+        if served.serving.is_over() {
             self.end_signalled = true;
             self.half.handle_end(now);
         }

@@ -58,6 +58,10 @@ static COMBINATIONS: LazyLock<Vec<Profile>> = LazyLock::new(|| {
         let overflows = [Overflow::Drop, Overflow::DropRestOfFrame];
         overflows.map(|overflow| Parts { session, socket: SocketKind::Datagram(overflow), ..table::TS.parts })
     }));
+    let carriers = carriers.chain([Overflow::Wait, Overflow::DropRestOfFrame].map(|overflow| {
+        let socket = SocketKind::Datagram(overflow);
+        Parts { socket, ..table::RTSP_UDP.parts }
+    }));
     let parts = carriers.flat_map(|parts| Queue::ALL.iter().map(move |&queue| Parts { queue, ..parts }));
     let without_entry = parts.filter(|parts| parts.check().is_ok() && table::entry_of(*parts).is_none());
     without_entry.map(combination).collect()
@@ -71,7 +75,7 @@ fn combination(parts: Parts) -> Profile {
         entries.find(|entry| entry.parts.queue == queue && entry.parts.socket == parts.socket)
     };
     let alike = over_such_a_socket(parts.queue).or_else(|| match parts.queue.is_rival() {
-        true => table::entry_of(parts.direct()),
+        true => table::entry_of(parts.direct()).or_else(|| over_such_a_socket(Queue::Direct)),
         false => over_such_a_socket(Queue::Dependency),
     });
     let alike = alike.expect("invariant: combinations are made of carriers that have an entry");

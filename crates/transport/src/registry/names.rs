@@ -70,7 +70,12 @@ pub(super) fn carrier(parts: Parts) -> String {
         SocketKind::Stream => "tcp",
     };
     if parts.session == Session::Rtsp {
-        return "rtsp".to_owned();
+        let socket = SOCKETS.iter().find(|(_, socket)| *socket == parts.socket);
+        return match (parts.socket, parts.queue, socket) {
+            (SocketKind::Stream, ..) => "rtsp".to_owned(),
+            (_, Queue::Direct, Some((word, _))) => format!("rtsp+{word}"),
+            _ => "rtsp+udp".to_owned(),
+        };
     }
     if parts.format == Format::Ts {
         let session = if parts.session == Session::Rtp { "ts+rtp" } else { "ts" };
@@ -88,8 +93,17 @@ pub(super) fn carrier(parts: Parts) -> String {
 fn parts(name: &str) -> Option<Parts> {
     let mut words = name.split('+').peekable();
     if words.next_if_eq(&"rtsp").is_some() {
+        // In its own connection, unless a socket of datagrams is named.
+        let of_datagrams = SOCKETS.into_iter().filter(|(_, socket)| *socket != SocketKind::Stream);
+        let named = words.peek().and_then(|word| of_datagrams.into_iter().find(|(known, _)| known == word));
+        words.next_if(|_| named.is_some());
         let queue = words.next().map_or(Ok(Queue::Direct), str::parse).ok()?;
-        return words.next().is_none().then_some(Parts { queue, ..table::RTSP.parts });
+        let socket = match named {
+            Some(("udp", _)) if queue != Queue::Direct => SocketKind::Datagram(Overflow::Wait),
+            Some((_, socket)) => socket,
+            None => SocketKind::Stream,
+        };
+        return words.next().is_none().then_some(Parts { queue, socket, ..table::RTSP.parts });
     }
     let over_http = words.next_if_eq(&"http").is_some();
     let format: Option<Format> = words.peek().and_then(|word| word.parse().ok());

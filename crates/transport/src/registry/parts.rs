@@ -56,7 +56,7 @@ keywords! {
         Rtp = "rtp",
         /// The body of a response of HTTP/1.1 (RFC 9112), for which the receiver asks.
         Http = "http",
-        /// RTSP 1.0 (RFC 2326): the receiver asks for the movie, whose packets of RTP go between the messages.
+        /// RTSP 1.0 (RFC 2326): the receiver asks for the movie, whose packets of RTP go between the messages, or in datagrams.
         Rtsp = "rtsp",
     }
 }
@@ -165,8 +165,7 @@ impl Format {
 }
 
 impl Session {
-    /// True where the receiver opens the connection, and asks for the movie on it; else the sender opens it and begins by
-    /// itself.
+    /// True where the receiver opens a connection, and asks for the movie on it; else the sender begins by itself.
     pub const fn asks(self) -> bool {
         match self {
             Self::None | Self::Rfc4571 | Self::Rtp => false,
@@ -219,9 +218,6 @@ impl Parts {
             }
             (Format::ElementaryStream | Format::Ts, Session::Rtsp, _) => {
                 Err("RTSP here carries packets of RTP: format \"rtp\"")
-            }
-            (Format::Rtp, Session::Rtsp, SocketKind::Datagram(_)) => {
-                Err("RTSP here carries the packets in its own connection: socket \"stream\"")
             }
             (_, Session::Rfc4571, SocketKind::Datagram(_)) => {
                 Err("RFC 4571 says where packets end in a stream of bytes; a datagram ends by itself")

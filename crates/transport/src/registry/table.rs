@@ -7,7 +7,7 @@ use super::parts::{Format, Parts, Queue, Session, SocketKind};
 use crate::datagram::Overflow;
 
 /// Every entry, in the order in which they are shown.
-pub(super) const ENTRIES: [&Profile; 19] = [
+pub(super) const ENTRIES: [&Profile; 20] = [
     &UDP_BLOCKING,
     &UDP,
     &UDP_WHOLE,
@@ -27,6 +27,7 @@ pub(super) const ENTRIES: [&Profile; 19] = [
     &HTTP,
     &HTTP_TS,
     &RTSP,
+    &RTSP_UDP,
 ];
 
 /// The entry of these parts.
@@ -234,4 +235,17 @@ pub(super) const RTSP: Profile = Profile {
     summary: "RTP in a connection of RTSP, which the receiver opens to ask for the movie.",
     parts: Parts { queue: Queue::Direct, format: Format::Rtp, session: Session::Rtsp, socket: SocketKind::Stream },
     ..TCP
+};
+
+/// The same packets in datagrams beside that connection, over the socket of `udp`.
+pub(super) const RTSP_UDP: Profile = Profile {
+    name: "rtsp+udp",
+    summary: "RTP over UDP, beside a connection of RTSP on which the receiver asks for the movie.",
+    parts: Parts {
+        queue: Queue::Direct,
+        format: Format::Rtp,
+        session: Session::Rtsp,
+        socket: SocketKind::Datagram(Overflow::Drop),
+    },
+    ..UDP
 };

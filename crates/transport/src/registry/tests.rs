@@ -49,7 +49,8 @@ fn what_fills_first_is_as_the_reasons_say() {
 #[test]
 fn parts_follow_the_name() {
     for kind in TransportKind::ALL {
-        assert_eq!(kind.is_stream(), ["tcp", "http", "rtsp"].iter().any(|word| kind.name().contains(word)));
+        let is_stream = ["tcp", "http", "rtsp"].iter().any(|word| kind.name().contains(word));
+        assert_eq!(kind.is_stream(), is_stream && !kind.name().contains("udp"));
         assert_eq!(kind.overflow().is_none(), kind.is_stream());
         assert_eq!(kind.frame_queue::<Bytes>().accepts_while_writing(), kind.profile().parts.queue != Queue::Direct);
         assert_eq!(kind.wants_error_reports(), kind.name() == "udp-whole");
@@ -101,9 +102,43 @@ fn every_combination_that_makes_sense_has_a_name_and_the_settings_of_the_nearest
         ("rtsp+keyframe", "As GStreamer's tcpserversink recover-policy=keyframe, over rtsp.", "as tcp+keyframe"),
         ("rtsp+obs", "As the RTMP output of OBS Studio, over rtsp.", "as tcp+obs"),
     ];
+    let over_udp = [
+        (
+            "rtsp+udp-blocking",
+            "One frame at a time: the frame clock waits while it is written, and none is given up, over rtsp+udp-blocking.",
+            "as udp-blocking",
+        ),
+        (
+            "rtsp+udp+ifd",
+            "I-Frame Delay: one frame waits, a more important one overwrites it, over rtsp+udp.",
+            "as udp+ifd",
+        ),
+        (
+            "rtsp+udp+ifd-optimised",
+            "I-Frame Delay, and no frame without its references, over rtsp+udp.",
+            "as udp+dependency",
+        ),
+        (
+            "rtsp+udp+dependency",
+            "What the fewest frames depend on goes first, and no frame without its references, over rtsp+udp.",
+            "as udp+dependency",
+        ),
+        ("rtsp+udp+leaky", "As GStreamer's queue leaky=downstream, over rtsp+udp.", "as udp-blocking"),
+        (
+            "rtsp+udp+keyframe",
+            "As GStreamer's tcpserversink recover-policy=keyframe, over rtsp+udp.",
+            "as udp-blocking",
+        ),
+        ("rtsp+udp+obs", "As the RTMP output of OBS Studio, over rtsp+udp.", "as udp-blocking"),
+        (
+            "rtsp+udp-whole",
+            "One frame at a time: the frame clock waits while it is written, and none is given up, over rtsp+udp-whole.",
+            "as udp-whole",
+        ),
+    ];
     let (streams, others): (Vec<_>, Vec<_>) =
         made.into_iter().partition(|(name, ..)| name.starts_with("ts") || name.starts_with("http+ts"));
-    assert_eq!(others, expected);
+    assert_eq!(others, [&expected[..], &over_udp].concat());
     let streams: Vec<_> = streams.into_iter().map(|(name, _, reason)| (name, reason)).collect();
     let queues = Queue::ALL.iter().filter(|queue| **queue != Queue::Direct);
     let expected = ["ts", "ts+rtp", "ts+tcp", "http+ts"].into_iter().flat_map(|carrier| {
@@ -161,9 +196,10 @@ fn what_makes_no_sense_is_refused_with_the_reason() {
     assert!(of_parts(Format::Ts, Session::Rtp, SocketKind::Stream).contains("in datagrams"));
     assert!(of_parts(Format::Rtp, Session::Rtp, SocketKind::Stream).contains("of a transport stream"));
     assert!(of_parts(Format::Ts, Session::Rtsp, SocketKind::Stream).contains("carries packets of RTP"));
-    assert!(of_parts(Format::Rtp, Session::Rtsp, SocketKind::Datagram(Overflow::Wait)).contains("its own connection"));
+    assert!(refused("rtsp+udp-whole+ifd").contains("empties the frame queue at once"));
     for name in [
         "rtsp+tcp",
+        "rtsp+udp+udp",
         "rtsp+ifd+ifd",
         "ts+rtp+rtp",
         "ts+tcp+rtp",
