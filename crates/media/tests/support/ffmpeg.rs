@@ -140,8 +140,10 @@ fn digests(options: &[&str], paths: &[PathBuf]) -> (Vec<Vec<(usize, String)>>, S
     let into: Vec<PathBuf> = paths.iter().map(|path| PathBuf::from(format!("{}.digests", path.display()))).collect();
     let mut ffmpeg = Command::new("ffmpeg");
     ffmpeg.args(["-nostdin", "-v", "repeat+warning", "-y"]).stdin(Stdio::null());
-    // Times are those of the file, and not of the first picture that is shown.
-    ffmpeg.arg("-copyts");
+    if options.contains(&"ivf") {
+        // Times are those of the file, and do not begin with the first picture that is shown.
+        ffmpeg.arg("-copyts");
+    }
     for path in paths {
         ffmpeg.args(["-threads", "1"]).args(options).arg("-i").arg(path);
     }
