@@ -126,7 +126,7 @@ fn a_newer_ffmpeg_receives_av1_that_is_sent() {
         let (_, stream) = stream(&scratch, encoder);
         let units = temporal_units(&stream);
         let (description, out) = (scratch.file("stream.sdp"), scratch.file("out.obu"));
-        until_nothing_is_lost(|| {
+        until_nothing_is_lost(&out, || {
             let port = free_port_pair();
             let text = sdp::describe(&av1::FORMAT, Ipv4Addr::LOCALHOST.into(), port, units[0]);
             std::fs::write(&description, text).unwrap();
@@ -134,13 +134,13 @@ fn a_newer_ffmpeg_receives_av1_that_is_sent() {
             command.args(["-v", "fatal", "-nostdin", "-y", "-protocol_whitelist", "file,udp,rtp"]);
             command.args(["-probesize", "32", "-analyzeduration", "0", "-i"]).arg(&description);
             command.args(["-c", "copy", "-f", "obu", "-flush_packets", "1"]).arg(&out);
-            let mut ffmpeg = Running::start(&mut command);
+            let ffmpeg = Running::start(&mut command);
             wait_until_bound(port);
             // What comes last it keeps back until more comes.
             let again = [&units[..], &units[..5]].concat();
             send_paced(port, datagrams(&again, rule).iter().map(Vec::as_slice));
             let came = holds_within(ENOUGH, || size(&out) >= stream.len() as u64);
-            ffmpeg.interrupt();
+            drop(ffmpeg);
             came
         });
         let received = std::fs::read(&out).unwrap();

@@ -85,7 +85,7 @@ fn gstreamer_receives_what_is_sent() {
         for &rule in PacketRule::ALL {
             let out = scratch.file(&format!("{rule}.m2v"));
             let caps = "caps=application/x-rtp,media=video,clock-rate=90000,encoding-name=MPV,payload=32";
-            until_nothing_is_lost(|| {
+            until_nothing_is_lost(&out, || {
                 let port = free_port_pair();
                 let from = format!("port={port}");
                 let mut command = Command::new("gst-launch-1.0");
@@ -122,7 +122,7 @@ fn ffmpeg_receives_what_is_sent() {
 /// What FFmpeg writes of a stream that is sent to it.
 fn received_by_ffmpeg(scratch: &Scratch, stream: &[u8], rule: PacketRule) -> Vec<u8> {
     let (sdp, out) = (scratch.file("stream.sdp"), scratch.file(&format!("{rule}.m2v")));
-    until_nothing_is_lost(|| {
+    until_nothing_is_lost(&out, || {
         let port = free_port_pair();
         let description = "v=0\r\no=- 0 0 IN IP4 127.0.0.1\r\ns=test\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\n";
         std::fs::write(&sdp, format!("{description}m=video {port} RTP/AVP 32\r\n")).unwrap();

@@ -109,7 +109,7 @@ fn ffmpeg_and_gstreamer_receive_mpeg4_that_is_sent() {
     let units = access_units(&stream);
     for program in ["ffmpeg", "gst-launch-1.0"] {
         let (description, out) = (scratch.file("stream.sdp"), scratch.file(&format!("{program}.m4v")));
-        until_nothing_is_lost(|| {
+        until_nothing_is_lost(&out, || {
             let port = free_port_pair();
             let text = sdp::describe(&mpeg4_video::FORMAT, Ipv4Addr::LOCALHOST.into(), port, units[0]);
             std::fs::write(&description, text).unwrap();
@@ -131,13 +131,13 @@ fn ffmpeg_and_gstreamer_receive_mpeg4_that_is_sent() {
                 command.args(["!", "rtpmp4vdepay", "!", "filesink", "buffer-mode=unbuffered"]);
                 command.arg(format!("location={}", out.display()));
             }
-            let mut receiver = Running::start(&mut command);
+            let receiver = Running::start(&mut command);
             wait_until_bound(port);
             // FFmpeg writes a frame once it has seen more: some follow the last.
             let again = [&units[..], &units[..5]].concat();
             send_paced(port, datagrams(&again).iter().map(Vec::as_slice));
             let came = holds_within(ENOUGH, || size(&out) >= stream.len() as u64);
-            receiver.interrupt();
+            drop(receiver);
             came
         });
         let received = std::fs::read(&out).unwrap();

@@ -78,7 +78,7 @@ fn gstreamer_receives_nal_units_that_are_sent() {
             let byte_stream = format!("video/x-{},stream-format=byte-stream,alignment=au", codec.suffix());
             let units = access_units(codec, &stream);
             let sent = with_start_codes(&units.concat());
-            until_nothing_is_lost(|| {
+            until_nothing_is_lost(&out, || {
                 let port = free_port_pair();
                 let mut command = Command::new("gst-launch-1.0");
                 let from = format!("port={port}");
@@ -110,7 +110,7 @@ fn ffmpeg_receives_nal_units_that_are_sent_by_their_description() {
             let (description, out) = (scratch.file("stream.sdp"), scratch.file(&format!("{rule}.{}", codec.suffix())));
             let units = access_units(codec, &stream);
             let sent = with_start_codes(&units.concat());
-            until_nothing_is_lost(|| {
+            until_nothing_is_lost(&out, || {
                 let port = free_port_pair();
                 let first = with_start_codes(&units[0]);
                 let text = sdp::describe(codec.format(), Ipv4Addr::LOCALHOST.into(), port, &first);

@@ -85,9 +85,13 @@ pub fn wait_until(what: &str, condition: impl FnMut() -> bool) {
 }
 
 /// Sends a stream to a program until all of it came, in one of a few attempts: nothing makes up for a datagram that a busy
-/// machine loses. `exchange` starts the program, sends, and asks whether all came (within [`ENOUGH`]).
-pub fn until_nothing_is_lost(exchange: impl FnMut() -> bool) {
-    let came = std::iter::repeat_with(exchange).take(ATTEMPTS).any(|came| came);
+/// machine loses. `exchange` starts the program, which writes what came into the file, sends, and asks whether all came
+/// (within [`ENOUGH`]). What the file had before is no answer.
+pub fn until_nothing_is_lost(file: &Path, mut exchange: impl FnMut() -> bool) {
+    let came = (0..ATTEMPTS).any(|_| {
+        let _ = std::fs::remove_file(file);
+        exchange()
+    });
     assert!(came, "in none of {ATTEMPTS} attempts all of the stream came");
 }
 
