@@ -15,7 +15,10 @@
 
 CARGO ?= cargo
 PYTHON := .venv/bin/python
+# Once, also in a make that this one calls: with another PATH cargo builds the native module's dependencies anew.
+ifeq ($(findstring $(CURDIR)/.venv/bin:,$(PATH)),)
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
+endif
 
 # Without GStreamer's development files everything but its elements is tested.
 WITHOUT = $(shell pkg-config --exists gstreamer-check-1.0 gstreamer-video-1.0 2>/dev/null || echo --exclude framewire-gst)
