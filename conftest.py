@@ -122,6 +122,18 @@ def lab_cache(tmp_path_factory: pytest.TempPathFactory) -> Generator[Path]:
         yield directory
 
 
+@pytest.fixture(scope="session")
+def minute(lab_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A minute of MPEG-2 video at 2 Mbit/s: four seconds of the lab's movie again and again, for tests that need time
+    rather than other pictures, each second of which takes half a second to draw and encode."""
+    from framewire import movie
+
+    four = movie.make(2_000_000, 4, cache_dir=lab_cache).path.read_bytes()
+    path = tmp_path_factory.mktemp("minute") / "minute.m2v"
+    path.write_bytes(four * 15)
+    return path
+
+
 FAKE_EMULATOR = '''\
 #!{python}
 """Speaks the emulator's protocol as the test asks it to (FAKE_EMULATOR)."""

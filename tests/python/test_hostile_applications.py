@@ -181,15 +181,14 @@ while True: os.write(1, here.recv(65536))
 
 
 def test_the_whole_command_ends_soon_behind_a_flood_also_with_its_report(
-    load: float, lab_cache: Path, tmp_path: Path
+    load: float, minute: Path, tmp_path: Path
 ) -> None:
     """Ten seconds of all the datagrams that the machine sends, by applications that ignore every request to end."""
-    film = movie.make(2_000_000, 60, cache_dir=lab_cache).path
     flows = "".join(command(name, python(FLOOD_OF_DATAGRAMS, "-"), python(GIVE_ALL)) for name in ("a", "b"))
     shown = tmp_path / "shown.txt"
     with (
         shown.open("w") as output,
-        streaming(scenario(film, flows, GIGABIT), tmp_path, 10.0, report=True, output=output) as process,
+        streaming(scenario(minute, flows, GIGABIT), tmp_path, 10.0, report=True, output=output) as process,
     ):
         asked = time.monotonic()
         process.send_signal(signal.SIGINT)

@@ -36,9 +36,14 @@ transport = "udp"
 """
 
 
+@pytest.fixture
+def film(minute: Path) -> Path:
+    """20 s, in which reports come several times."""
+    return movie.prepare(minute, duration="20 s").path
+
+
 @pytest.mark.parametrize("world", WORLDS)
-def test_reports_say_what_was_so(world: str, tmp_path: Path, lab_cache: Path) -> None:
-    film = movie.make(1_000_000, 20, cache_dir=lab_cache).path
+def test_reports_say_what_was_so(world: str, tmp_path: Path, film: Path) -> None:
     run = machine_load.run(f'[movie]\nsource = "{film}"\n{SCENARIO}', tmp_path, world=world)
     rows = run.results.rtcp
     named = rows.group_by(name=pl.concat_str("flow", "from", separator=" ")).len()
@@ -59,8 +64,7 @@ def test_reports_say_what_was_so(world: str, tmp_path: Path, lab_cache: Path) ->
     assert set(without_number["flow"]) == {"full", "one-way"}, "nothing else in these flows has none"
 
 
-def test_the_report_shows_them_and_is_without_the_section_where_there_are_none(tmp_path: Path, lab_cache: Path) -> None:
-    film = movie.make(1_000_000, 20, cache_dir=lab_cache).path
+def test_the_report_shows_them_and_is_without_the_section_where_there_are_none(tmp_path: Path, film: Path) -> None:
     for rtcp, drawn in [("full", 2), ("no-receiver-reports", 0), ("none", None)]:
         scenario = f'[movie]\nsource = "{film}"\n[[flow]]\ntransport = "udp"\nrtcp = "{rtcp}"\n'
         result = framewire.run(scenario, world="simulated", out=tmp_path / rtcp)

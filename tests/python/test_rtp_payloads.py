@@ -11,6 +11,7 @@ from test_emulated import capable
 
 import framewire
 from framewire import report
+from framewire.content_store import ContentStore, existing, key
 from framewire.report import cut_stream
 
 SECONDS = 6
@@ -28,14 +29,20 @@ STALL = '[playout]\npolicy = "stall"\n'
 
 
 @pytest.fixture(scope="module")
-def films(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A film of 1.5 Mbit/s in each codec."""
-    made = {}
-    for codec, encoder in ENCODERS.items():
-        made[codec] = tmp_path_factory.mktemp("films") / f"film.{codec}"
-        picture = ["-f", "lavfi", "-i", PICTURE, *encoder.split(), "-b:v", "1500k", "-pix_fmt", "yuv420p"]
-        subprocess.run(["ffmpeg", "-v", "error", *picture, made[codec]], check=True)
-    return made
+def films(lab_cache: Path) -> dict[str, Path]:
+    """A film of 1.5 Mbit/s in each codec, encoded once for all the tests that stream them."""
+    return {codec: film(lab_cache, codec) for codec in ENCODERS}
+
+
+def film(cache: Path, codec: str) -> Path:
+    picture = ["-f", "lavfi", "-i", PICTURE, *ENCODERS[codec].split(), "-b:v", "1500k", "-pix_fmt", "yuv420p"]
+    name = f"film-{key(picture)}.{codec}"
+
+    def encode(scratch: Path) -> Path:
+        subprocess.run(["ffmpeg", "-v", "error", *picture, scratch / name], check=True)
+        return scratch / name
+
+    return ContentStore(cache).keep(name, existing, encode)
 
 
 def timed_pictures(path: Path, *decoder: str) -> list[tuple[int, str]]:
