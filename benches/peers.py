@@ -28,6 +28,8 @@ from pathlib import Path
 PAGE = Path(__file__).parents[1] / "docs" / "real.md"
 
 TRANSPORTS = ("udp", "ts", "ts+rtp", "tcp", "rtp+tcp", "ts+tcp")
+SERVED = {"http": "/mp4/movie.mp4", "http+ts": "/ts/movie.ts", "rtsp": "/movie.mkv"}
+"""Those that a peer asks for, and where the movie is then."""
 PEERS = {"FFmpeg": "ffmpeg", "GStreamer": "gst-launch-1.0", "VLC": "cvlc"}
 DESCRIBED = {"udp", "ts+rtp"}
 """Those with a session description."""
@@ -349,15 +351,63 @@ def from_peer(peer: str, transport: str, codec: Codec, folder: Path) -> Outcome:
         return compared(out / "received" / f"movie.{codec.suffix}", source, codec, first_line(sent) or refused)
 
 
+def fetching_command(peer: str, transport: str, codec: Codec, url: str, out: Path) -> list[str]:
+    """A peer's client of a server, which writes the elementary stream or FFmpeg's list of its frames."""
+    if peer == "FFmpeg":
+        interleaved = ["-rtsp_transport", "tcp"] if transport == "rtsp" else []
+        shown = ["-map", "0:v", "-fps_mode", "passthrough", "-f", "framemd5", str(out)]
+        return ["ffmpeg", "-y", "-v", "error", *interleaved, "-i", url, *shown]
+    if peer == "GStreamer":
+        client = "souphttpsrc" if _has_element("souphttpsrc") else "curlhttpsrc"
+        if transport != "rtsp" and not _has_element(client):
+            raise Unable("no client of HTTP is installed (plugins of libsoup or curl)")
+        source = {
+            "http": f"{client} location={url} ! qtdemux",
+            "http+ts": f"{client} location={url} ! tsdemux",
+            "rtsp": f"rtspsrc protocols=tcp location={url} ! {codec.depayloader}",
+        }[transport]
+        return [
+            "gst-launch-1.0",
+            "-q",
+            *shlex.split(f"{source} ! {codec.parser} ! {codec.caps} ! filesink location={out}"),
+        ]
+    raise Unable("VLC's client writes no stream to compare; docs/serving.md says what it shows")
+
+
+def _has_element(name: str) -> bool:
+    return not subprocess.run(["gst-inspect-1.0", "--exists", name], check=False).returncode
+
+
+def served_to_peer(peer: str, transport: str, codec: Codec, folder: Path) -> Outcome:
+    """framewire serves, a peer fetches or plays."""
+    source, port, out = movie(codec, folder), free_port(), folder / f"received.{codec.suffix}"
+    out.unlink(missing_ok=True)
+    scheme = transport.split("+")[0]
+    command = fetching_command(peer, transport, codec, f"{scheme}://127.0.0.1:{port}{SERVED[transport]}", out)
+    with tempfile.TemporaryDirectory() as runs:
+        held = Path(runs) / "movie.mkv"
+        shutil.copy(folder / f"{codec.suffix}.mkv", held)
+        words = ["send", str(held), "--serve", f"{scheme}://127.0.0.1:{port}/", "--out", f"{runs}/served"]
+        with started(framewire(*words), port) as server:
+            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+            server.send_signal(signal.SIGTERM)
+            said = server.communicate(timeout=20)[1]
+    if server.returncode:
+        raise RuntimeError(f"framewire did not serve: {said}")
+    return compared(out, source, codec, done.stderr)
+
+
 WAYS = {"to": to_peer, "from": from_peer}
 
 
 def cell(way: str, peer: str, transport: str, folder: Path, codecs: Sequence[Codec] = CODECS) -> str:
     """The codecs that come whole, and of the others what comes instead."""
     whole, other = [], []
+    if transport in SERVED and way == "from":
+        return ""
     for codec in codecs:
         try:
-            outcome = WAYS[way](peer, transport, codec, folder)
+            outcome = (served_to_peer if transport in SERVED else WAYS[way])(peer, transport, codec, folder)
         except Unable as unable:
             return str(unable)
         print(f"{way:4} {peer:9} {transport:8} {codec.name:6} {outcome}", file=sys.stderr, flush=True)
@@ -373,7 +423,7 @@ def table(folder: Path) -> list[str]:
     peers = [peer for peer, program in PEERS.items() if shutil.which(program)]
     heads = [f"{way} {peer}" for peer in peers for way in WAYS if (way, peer) != ("from", "VLC")]
     rows = ["| transport | " + " | ".join(heads) + " |", "|---" * (len(heads) + 1) + "|"]
-    for transport in TRANSPORTS:
+    for transport in (*TRANSPORTS, *SERVED):
         cells = [cell(*head.split(), transport, folder) for head in heads]
         rows.append(f"| `{transport}` | " + " | ".join(cells) + " |")
     return rows

@@ -44,6 +44,7 @@ targets! {
     scenario_file
     session_content
     session_rtsp
+    session_served
     wire_depacketizer
     wire_exchange
     wire_http

@@ -7,7 +7,6 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 from framewire import _native, content, scenario
@@ -215,7 +214,7 @@ def _movie(
     path: Path, name: str, forms: Sequence[str], overrides: Overrides | None
 ) -> tuple[_native.LoadedMovie, Scenario, str]:
     from framewire import files
-    from framewire.movie import sound
+    from framewire.movie import codec_of, sound
 
     try:
         files.check_regular(path)
@@ -241,16 +240,15 @@ def _movie(
     except _native.MovieError as error:
         raise InputError(str(error)) from None
     settled = resolved.lasting(sent.duration_s)
-    return loaded, settled, _about(sent.duration_s, sent.facts, has_sound)
+    return loaded, settled, _about(sent.duration_s, codec_of(path), has_sound)
 
 
-def _about(duration_s: float | None, facts: dict[str, Any], has_sound: bool) -> str:
+def _about(duration_s: float | None, codec: str, has_sound: bool) -> str:
     """What a person wants to know of a movie.
 
-    >>> _about(75.04, {"codec": "h264"}, True)
+    >>> _about(75.04, "h264", True)
     '1 min 15 s, h264 with sound'
     """
     seconds = round(duration_s or 0.0)
     time = f"{seconds // 60} min {seconds % 60} s" if seconds >= 60 else f"{seconds} s"
-    codec = str(facts.get("codec", "video"))
     return f"{time}, {codec}{' with sound' if has_sound else ''}"

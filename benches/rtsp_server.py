@@ -1,0 +1,33 @@
+"""gst-rtsp-server with one movie of H.264, beside which framewire's server is measured: docs/serving.md.
+
+It needs Debian's python3-gi and gir1.2-gst-rtsp-server-1.0, and so the system's Python:
+``/usr/bin/python3 benches/rtsp_server.py MOVIE.mkv PORT`` serves ``rtsp://127.0.0.1:PORT/movie`` until it is ended.
+"""
+
+import sys
+
+import gi  # type: ignore[import-not-found]
+
+gi.require_version("Gst", "1.0")
+gi.require_version("GstRtspServer", "1.0")
+from gi.repository import GLib, Gst, GstRtspServer  # type: ignore[import-not-found]  # noqa: E402
+
+
+def main() -> None:
+    """Serves until the process is ended."""
+    movie, port = sys.argv[1:]
+    Gst.init(None)
+    server = GstRtspServer.RTSPServer()
+    server.set_address("127.0.0.1")
+    server.set_service(port)
+    server.set_backlog(1_000)
+    factory = GstRtspServer.RTSPMediaFactory()
+    source = f"filesrc location={movie} ! matroskademux ! h264parse"
+    factory.set_launch(f"( {source} ! rtph264pay name=pay0 pt=96 config-interval=-1 )")
+    server.get_mount_points().add_factory("/movie", factory)
+    server.attach(None)
+    GLib.MainLoop().run()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+//! Any bytes as what a client says to a server of movies, by HTTP and by RTSP: it is answered in that protocol, or put off.
+
+use std::sync::{Arc, LazyLock};
+
+use framewire_media::Movie;
+use framewire_scenario::{Pacing, Scenario};
+use framewire_session::half::{Arrival, ChannelId, Channels};
+use framewire_session::served::{Catalogue, Client, HttpClient, Manner, RtspClient, Title};
+use framewire_session::{FlowSetup, SendingPlan, StreamSetup};
+use framewire_transport::socket::{DatagramSend, SocketError};
+use framewire_units::{DataSize, Duration, Seed, Timestamp};
+use framewire_wire::rtsp::{Item, Reader};
+
+const CONNECTION: ChannelId = ChannelId(0);
+
+/// The most that is said to this input: the movie, at every few bytes of it.
+const MOST_SAID: usize = 1 << 21;
+
+const MANNER: Manner = Manner {
+    pacing: Pacing::Sender,
+    ahead: Duration::from_millis(40),
+    is_endless: false,
+    first_request: Duration::from_secs(10),
+    next_request: Duration::from_secs(60),
+};
+
+static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| {
+    let file = Some((Arc::new(bytes::Bytes::from_static(b"as it is")) as Arc<_>, 8, "video/mpeg".to_owned()));
+    let [mp4, ts, rtsp] = ["http", "http+ts", "rtsp"].map(|transport| Some(setup(transport)));
+    Catalogue::new(&[Title { name: "a.mpg".to_owned(), about: String::new(), file, mp4, ts, rtsp }])
+});
+
+fn setup(transport: &str) -> StreamSetup {
+    let scenario = Scenario::parse(&format!("[[flow]]\ntransport = \"{transport}\""), &[]);
+    let scenario = scenario.expect("invariant: it is well formed");
+    let plan = SendingPlan::new(movie(), Timestamp::ZERO);
+    match FlowSetup::of_movie(&scenario.flows[0], plan, 1).expect("invariant: it carries MPEG video") {
+        FlowSetup::Stream(setup) => setup,
+        _ => panic!("it goes over a connection"),
+    }
+}
+
+/// Three I pictures of MPEG-2 of one slice (ISO/IEC 13818-2, 6.2), at 25 Hz.
+fn movie() -> Movie {
+    let mut bytes = vec![0, 0, 1, 0xb3, 0x16, 0x01, 0x20, 0x13, 0xff, 0xff, 0xe0, 0x18, 0, 0, 1, 0xb8, 0, 8, 0, 0x40];
+    for reference in 0..3 {
+        bytes.extend([0, 0, 1, 0, 0, reference << 6 | 0x0f, 0xff, 0xf8, 0, 0, 1, 1, 0x13, 0x80, 0x81]);
+    }
+    Movie::parse(bytes.into()).expect("invariant: it is a movie")
+}
+
+/// The connection, which takes so much at a time.
+struct Said {
+    bytes: Vec<u8>,
+    room: usize,
+    finished: bool,
+}
+
+impl Channels for Said {
+    fn has_room(&self, _: ChannelId) -> bool {
+        true
+    }
+
+    fn send(&mut self, _: ChannelId, _: &[u8], _: Option<u32>) -> Result<DatagramSend, SocketError> {
+        panic!("all goes over the connection")
+    }
+
+    fn free_room(&mut self, _: ChannelId) -> Result<DataSize, SocketError> {
+        panic!("all goes over the connection")
+    }
+
+    fn write(&mut self, channel: ChannelId, bytes: &[u8]) -> Result<usize, SocketError> {
+        assert!(channel == CONNECTION && !self.finished);
+        let taken = bytes.len().min(self.room);
+        self.room -= taken;
+        self.bytes.extend_from_slice(&bytes[..taken]);
+        assert!(self.bytes.len() <= MOST_SAID);
+        Ok(taken)
+    }
+
+    fn unsent(&mut self, _: ChannelId) -> Result<DataSize, SocketError> {
+        Ok(DataSize::ZERO)
+    }
+
+    fn finish(&mut self, _: ChannelId) -> Result<(), SocketError> {
+        self.finished = true;
+        Ok(())
+    }
+}
+
+pub(crate) fn run(data: &[u8]) {
+    let Some((pieces, room, millis, data)) = crate::decoded::<(u8, u8, u8, &[u8])>(data) else { return };
+    // More is no other, and costs time.
+    let data = &data[..data.len().min(8 << 10)];
+    let (piece, step) = (usize::from(pieces) + 1, Duration::from_millis(u64::from(millis) * 20));
+    let room = if room == u8::MAX { usize::MAX } else { 8 * (usize::from(room) + 1) };
+    let mut http = HttpClient::new(&CATALOGUE, MANNER, Timestamp::ZERO);
+    let said = talk(&mut http, data, piece, room, step);
+    assert!(said.is_empty() || b"HTTP/1.1 ".starts_with(&said[..said.len().min(9)]));
+    let random = || Seed(1).stream("served", &[]);
+    // What is asked for in a session that is called so is asked for in the one that there is.
+    let session = format!("{:016X}", random().next_u64());
+    let data = replaced(data, b"THE-SESSION-HERE", session.as_bytes());
+    let mut rtsp = RtspClient::new(&CATALOGUE, MANNER, None, Timestamp::ZERO, random());
+    let said = talk(&mut rtsp, &data, piece, room, step);
+    let mut reader = Reader::default();
+    reader.feed(&said);
+    while let Some(item) = reader.poll().expect("what it says is RTSP") {
+        assert!(!matches!(item, Item::Request(_)), "it asks nothing");
+    }
+}
+
+/// The same bytes with another word in place of each of the same length.
+fn replaced(data: &[u8], word: &[u8], by: &[u8]) -> Vec<u8> {
+    let mut bytes = data.to_vec();
+    let places: Vec<usize> = (0..bytes.len()).filter(|&at| bytes[at..].starts_with(word)).collect();
+    places.into_iter().for_each(|at| bytes[at..at + word.len()].copy_from_slice(by));
+    bytes
+}
+
+/// What is said by one that hears this in pieces, so much time apart, and the end of the connection.
+fn talk(client: &mut dyn Client, data: &[u8], piece: usize, room: usize, step: Duration) -> Vec<u8> {
+    let (mut said, mut now) = (Said { bytes: Vec::new(), room, finished: false }, Timestamp::ZERO);
+    for arrival in data.chunks(piece).map(Arrival::Bytes).chain([Arrival::Ended]) {
+        client.handle_arrival(now, CONNECTION, arrival);
+        said.room = room;
+        match client.drive(now, &mut said).expect("a connection that stands breaks nothing") {
+            wait if wait.finished => break,
+            _ => now += step,
+        }
+    }
+    client.stop(now);
+    let (mut written, mut records) = (0, 0);
+    while let Some(record) = client.poll_record() {
+        assert!(record.began <= record.ended && record.sent <= client.written());
+        (written, records) = (written + record.sent, records + 1);
+    }
+    assert!(written <= client.written() && records <= data.len() && client.written() == said.bytes.len() as u64);
+    said.bytes
+}
