@@ -37,6 +37,7 @@ __all__ = [
     "Wire",
     "__sources__",
     "__version__",
+    "ask_movie",
     "check_toml",
     "inspect_ladder",
     "join_sides",
@@ -515,5 +516,18 @@ def serve_movies(
     idle_s: float,
     patience_s: float,
     account: tuple[str, str] | None = None,
+) -> str: ...
+def ask_movie(
+    directory: str | PathLike[str],
+    listener: Callable[[str, str], None],
+    *,
+    is_rtsp: bool,
+    at: str,
+    host: str,
+    path: str,
+    account: tuple[str, str] | None,
+    patience_s: float,
+    silence_s: float,
+    most: str,
 ) -> str: ...
 def join_sides(sender: str | PathLike[str], receiver: str | PathLike[str], directory: str | PathLike[str]) -> str: ...

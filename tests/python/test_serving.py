@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import socket
@@ -18,10 +19,13 @@ from typing import Any
 import pytest
 
 from framewire import _native
-from framewire.errors import InputError
+from framewire.errors import InputError, RunError
+from framewire.real.ends import ask
 from framewire.real.serving import MOST_CLIENTS, Place, serve
 
 pytestmark = pytest.mark.real_time
+
+UNBUFFERED = {**os.environ, "PYTHONUNBUFFERED": "1"}
 
 SECONDS = 2
 FRAMES = 25 * SECONDS
@@ -239,6 +243,59 @@ def test_gstreamer_plays_by_rtsp_who_knows_the_password(folder: Path, tmp_path: 
     assert document["user"] == "camera"
     assert len(clients) == 2
     assert "secret" not in (tmp_path / "served" / "run.json").read_text()
+
+
+@pytest.mark.parametrize("path", ["/mp4/film.mp4", "/ts/film.ts", "/film.mkv"])
+def test_a_receiver_asks_for_a_movie_and_records_it(path: str, folder: Path, tmp_path: Path) -> None:
+    scheme, last = ("rtsp", "/film.mkv") if path == "/film.mkv" else ("http", "/")
+    user = ["--user", "camera:secret"] if scheme == "rtsp" else []
+    with serving(folder / "film.mkv", tmp_path / "served", *user, scheme=scheme, last=last) as server:
+        command = [sys.executable, "-m", "framewire", "receive", server.url(path), "--out", str(tmp_path / "came")]
+        ran = subprocess.run([*command, *user], capture_output=True, text=True, check=False, timeout=60)
+        assert ran.returncode == 0, ran.stderr
+        assert f"{FRAMES} whole frames; to the end" in ran.stdout
+        server.end()
+    assert shown(tmp_path / "came" / "received" / "movie.h264") == shown(folder / "film.mkv")
+    document = json.loads((tmp_path / "came" / "run.json").read_text())
+    assert (document["side"], document["status"], document["ended_by"]) == ("receiver", "complete", None)
+    assert document["flows"][0]["incomplete_frames"] == 0
+
+
+def test_a_receiver_says_what_another_server_lacks(folder: Path, tmp_path: Path) -> None:
+    """Of Python's server of files: a file that FFmpeg made, one with its index behind, and what is no movie."""
+    held = tmp_path / "held"
+    held.mkdir()
+    for name, options in (("front.mp4", ["-movflags", "faststart"]), ("behind.mp4", [])):
+        source = ["ffmpeg", "-v", "error", "-i", str(folder / "film.mkv"), "-c", "copy", *options, str(held / name)]
+        subprocess.run(source, check=True)
+    (held / "words.mp4").write_text("no movie")
+    command = [sys.executable, "-m", "http.server", "0", "--bind", "127.0.0.1", "--directory", str(held)]
+    with subprocess.Popen(
+        [*command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=UNBUFFERED
+    ) as it:
+        try:
+            assert it.stdout is not None
+            port = int(it.stdout.readline().split("port ")[1].split()[0])
+            end = ask(f"http://127.0.0.1:{port}/front.mp4", out=tmp_path / "came")
+            assert end.result["whole"] == FRAMES
+            assert shown(tmp_path / "came" / "received" / "movie.h264") == shown(folder / "film.mkv")
+            for name, reason in (("behind", "stands behind the samples"), ("words", "not an MP4"), ("none", "404")):
+                with pytest.raises(RunError, match=reason):
+                    ask(f"http://127.0.0.1:{port}/{name}.mp4", out=tmp_path / name)
+                assert not (tmp_path / name).exists()
+        finally:
+            it.kill()
+    with pytest.raises(RunError, match="nothing listens|refuses"):
+        ask(f"rtsp://127.0.0.1:{port}/film.mkv", out=tmp_path / "none")
+
+
+def test_what_cannot_be_asked_for_is_refused() -> None:
+    for url in ("ftp://a/b", "http://", "http://a", "rtsp://u:p@a/b", "http://127.0.0.1/a b", "http://a:x/b"):
+        with pytest.raises(InputError, match="URL|host and a path|escaped"):
+            ask(url)
+    for url in ("http://127.0.0.1/a", "rtsp://127.0.0.1/a"):
+        with pytest.raises(InputError, match="--user"):
+            ask(url, user="nobody")
 
 
 def test_the_most_clients_are_those_of_the_server() -> None:

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use framewire_endpoint::random_session;
 use framewire_media::access_unit::Codec;
-use framewire_real::{Event, RealError, ReceiveOptions, Received, SendOptions, Sent};
+use framewire_real::{AskOptions, Event, RealError, ReceiveOptions, Received, SendOptions, Sent};
 use framewire_sim::Cancel;
 use framewire_units::{DataSize, Duration};
+use framewire_wire::rtsp::Account;
 use framewire_wire::sdp::Described;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
@@ -20,6 +21,7 @@ use crate::simulation::LoadedMovie;
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(send_movie, module)?)?;
     module.add_function(wrap_pyfunction!(receive_movie, module)?)?;
+    module.add_function(wrap_pyfunction!(ask_movie, module)?)?;
     module.add_function(wrap_pyfunction!(join_sides, module)?)
 }
 
@@ -88,6 +90,42 @@ fn receive_movie(
     let (received, interruption) = interruptible(py, &Cancel::new(), |cancel| {
         let mut said = |event: &Event| tell(&listener, &event.to_json());
         framewire_real::receive(&options, &|| cancel.is_raised(), &mut said)
+    });
+    conclude(py, received.map(|received| of_received(&received)), interruption)
+}
+
+/// Asks a server of HTTP or RTSP for a movie, and fills the directory, which exists, with what was recorded. As `send_movie`.
+#[pyfunction]
+#[pyo3(signature = (directory, listener, *, is_rtsp, at, host, path, account, patience_s, silence_s, most))]
+#[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+fn ask_movie(
+    py: Python<'_>,
+    directory: PathBuf,
+    listener: Py<PyAny>,
+    is_rtsp: bool,
+    at: &str,
+    host: String,
+    path: String,
+    account: Option<(String, String)>,
+    patience_s: f64,
+    silence_s: f64,
+    most: &str,
+) -> PyResult<String> {
+    let most = most.parse().map_err(|error| refusal(format!("at most \"{most}\" may come: {error}; as 16 GB")))?;
+    let options = AskOptions {
+        address: address("the server's", at)?,
+        is_rtsp,
+        host,
+        path,
+        account: account.map(|(user, password)| Account { user, password }),
+        patience: time("patience", patience_s)?,
+        silence: time("silence", silence_s)?,
+        most,
+        directory,
+    };
+    let (received, interruption) = interruptible(py, &Cancel::new(), |cancel| {
+        let mut said = |event: &Event| tell(&listener, &event.to_json());
+        framewire_real::ask(&options, &|| cancel.is_raised(), &mut said)
     });
     conclude(py, received.map(|received| of_received(&received)), interruption)
 }

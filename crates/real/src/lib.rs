@@ -16,6 +16,7 @@
     reason = "this crate is a world: it opens sockets, reads clocks and waits"
 )]
 
+mod asking;
 mod clocks;
 mod described;
 mod directory;
@@ -27,6 +28,7 @@ mod receiving;
 mod sending;
 mod serving;
 
+pub use asking::{AskOptions, ask};
 pub use clocks::{Alignment, Sample};
 pub use described::described;
 pub use error::RealError;

@@ -1,7 +1,7 @@
 //! The receiver's end.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use framewire_endpoint::RunClock;
 use framewire_kernel::{FlowSockets, Place};
@@ -344,44 +344,76 @@ impl End<'_> {
     }
 
     fn write(&self, outcome: &FlowOutcome, announcement: &Announcement, ending: &Ending) -> Result<(), RealError> {
-        let received = &outcome.received;
-        let log = FlowLog {
-            datagrams_received: received.datagrams.clone(),
-            stream_reads: received.reads.clone(),
-            discarded: received.discarded.clone(),
-            ..FlowLog::default()
+        let recorded = Recorded {
+            directory: &self.options.directory,
+            clock: self.clock,
+            ended_by: ending.ended_by,
+            peer: self.sockets.heard(),
+            session: self.session,
+            bytes: self.sockets.came(),
+            of_others: self.sockets.of_others(),
         };
-        write_received(&self.options.directory, &log)?;
-        let (status, failure) = directory::status(&outcome.status);
-        let document = json!({
-            "format": framewire_recording::tables::FORMAT_VERSION,
-            "program": "framewire",
-            "version": env!("CARGO_PKG_VERSION"),
-            "world": "real",
-            "side": "receiver",
-            "status": status,
-            "ended_by": ending.ended_by,
-            "origin_utc": utc(self.clock.to_unix(Timestamp::ZERO)),
-            "kernel": directory::kernel(),
-            "peer": self.sockets.heard().map(|sender| sender.to_string()),
-            "session": self.session.map(|session| format!("{session:016x}")),
-            "announcement": announcement.to_string(),
-            "bytes": self.sockets.came(),
-            "of_others": self.sockets.of_others(),
-            "flows": [{
-                "name": announcement.transport.name(),
-                "transport": announcement.transport.name(),
-                "failure": failure,
-                "received_frames": received.complete_frames,
-                "received_sound": received.complete_sound,
-                "incomplete_frames": received.incomplete_frames,
-                "received_bytes": outcome.kept_bytes,
-                "rejected": received.rejected,
-                "rejections": received.rejections,
-            }],
-        });
-        Ok(write_description(&self.options.directory, &document)?)
+        record(&recorded, outcome, announcement)
     }
+}
+
+/// What a receiver's directory says beside its tables.
+pub(crate) struct Recorded<'a> {
+    pub(crate) directory: &'a Path,
+    pub(crate) clock: RunClock,
+    /// What ended it before the stream had.
+    pub(crate) ended_by: Option<&'static str>,
+    pub(crate) peer: Option<SocketAddr>,
+    /// Of a stream that was announced.
+    pub(crate) session: Option<u64>,
+    /// Bytes of the stream, and datagrams and connections of others.
+    pub(crate) bytes: u64,
+    pub(crate) of_others: u64,
+}
+
+/// Writes what a receiver recorded.
+pub(crate) fn record(
+    recorded: &Recorded<'_>,
+    outcome: &FlowOutcome,
+    announcement: &Announcement,
+) -> Result<(), RealError> {
+    let received = &outcome.received;
+    let log = FlowLog {
+        datagrams_received: received.datagrams.clone(),
+        stream_reads: received.reads.clone(),
+        discarded: received.discarded.clone(),
+        ..FlowLog::default()
+    };
+    write_received(recorded.directory, &log)?;
+    let (status, failure) = directory::status(&outcome.status);
+    let document = json!({
+        "format": framewire_recording::tables::FORMAT_VERSION,
+        "program": "framewire",
+        "version": env!("CARGO_PKG_VERSION"),
+        "world": "real",
+        "side": "receiver",
+        "status": status,
+        "ended_by": recorded.ended_by,
+        "origin_utc": utc(recorded.clock.to_unix(Timestamp::ZERO)),
+        "kernel": directory::kernel(),
+        "peer": recorded.peer.map(|sender| sender.to_string()),
+        "session": recorded.session.map(|session| format!("{session:016x}")),
+        "announcement": announcement.to_string(),
+        "bytes": recorded.bytes,
+        "of_others": recorded.of_others,
+        "flows": [{
+            "name": announcement.transport.name(),
+            "transport": announcement.transport.name(),
+            "failure": failure,
+            "received_frames": received.complete_frames,
+            "received_sound": received.complete_sound,
+            "incomplete_frames": received.incomplete_frames,
+            "received_bytes": outcome.kept_bytes,
+            "rejected": received.rejected,
+            "rejections": received.rejections,
+        }],
+    });
+    Ok(write_description(recorded.directory, &document)?)
 }
 
 /// How a stream ended.

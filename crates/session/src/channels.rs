@@ -142,6 +142,11 @@ impl ChannelSetup {
         }
     }
 
+    /// The same of a stream that is asked for: the receiver opens it.
+    pub fn of_asked() -> Self {
+        Self::of_stream(End::Receiver, &ConnectionSettings::of_kernel(1_500))
+    }
+
     /// True where what its sockets hold is a part of the stream, and not said about it.
     pub fn is_media(&self) -> bool {
         self.carries != Carries::Control

@@ -7,6 +7,7 @@
 
 mod adaptive;
 mod announcement;
+mod asked;
 mod channels;
 mod content;
 mod dependencies;
@@ -24,6 +25,7 @@ mod sound;
 
 pub use adaptive::{AdaptiveReceiver, AdaptiveSender, LadderContent, LadderContentError};
 pub use announcement::{Announcement, AnnouncementError};
+pub use asked::{AskedFor, codec_of};
 pub use channels::{
     Carries, ChannelSetup, DatagramSocketSetup, MOVIE_CHANNEL, RTCP_CHANNEL, SOUND_PORTS, SendBuffer, SocketsSetup,
 };

@@ -254,7 +254,8 @@ def receive(
         str,
         typer.Argument(
             metavar="ADDRESS:PORT",
-            help="Without TITLE, where to listen: 127.0.0.1 for this machine alone. With TITLE, where the server is.",
+            help="Without TITLE, where to listen: 127.0.0.1 for this machine alone; or what to ask a server for, "
+            "http://HOST:PORT/PATH or rtsp://HOST:PORT/PATH. With TITLE, where the server is.",
         ),
     ],
     title: Annotated[
@@ -302,6 +303,10 @@ def receive(
     silence: Annotated[
         float, typer.Option(metavar="S", min=0.1, help="Without TITLE: a stream that is silent for so long has ended.")
     ] = SILENCE_S,
+    user: Annotated[
+        str | None,
+        typer.Option(metavar="NAME:PASSWORD", help="With rtsp://: who asks, where the server wants to know."),
+    ] = None,
     key_file: KeyFile = None,
     log: Log = None,
     as_json: AsJson = False,
@@ -309,13 +314,21 @@ def receive(
     """Receive a movie, or from a server (TITLE) an adaptive stream.
 
     Without TITLE it listens for one movie, from framewire send --to or another program, and records what comes; nothing
-    else is open but the port and the next one up. With TITLE it says how many frames came from which level.
+    else is open but the port and the next one up. With a URL it asks a server of HTTP or RTSP instead.
+    With TITLE it says how many frames came from which level.
 
     Exit code 0 is the end of the movie; 1 also a server that was stopped before, or --max-size: what came until then
     stays in FILE. Ctrl-C (130) and SIGTERM (143) end it with its result.
     """
     if title is None:
         _refuse_given(context, "receives a movie; it is of a stream with a TITLE", OF_A_CLIENT)
+        if "://" in server:
+            _refuse_given(
+                context, "asks a server for a movie; it is of one that listens", ("transport", "codec", "sdp")
+            )
+            _ask_for_movie(as_json, server, user=user, out=out, wait_s=wait, silence_s=silence, max_size=max_size)
+            return
+        _refuse_given(context, "listens for a movie; it is of rtsp:// URLs", ("user",))
         _receive_movie(as_json, server, transport, codec, sdp, out, wait, silence, max_size)
         return
     _refuse_given(context, "asks a server for a title; it is of a movie, without TITLE", OF_A_MOVIE_RECEIVED)
@@ -382,7 +395,7 @@ OF_SERVED_MOVIES = ("pace", "ahead", "endless", "first_request", "idle", "user")
 OF_A_CLIENT = ("replace", "control_port", "key_file", "log")
 """Parameters of ``receive`` with a title."""
 
-OF_A_MOVIE_RECEIVED = ("codec", "sdp", "wait", "silence")
+OF_A_MOVIE_RECEIVED = ("codec", "sdp", "wait", "silence", "user")
 """Those without."""
 
 
@@ -463,6 +476,14 @@ def _receive_movie(
             silence_s=silence,
             max_size=max_size,
         )
+        _exit_if(end.interrupted, terminated=is_terminated())
+
+
+def _ask_for_movie(as_json: bool, url: str, **options: Any) -> None:
+    from framewire.real import cli as of_movies
+
+    with terminable() as is_terminated:
+        end = of_movies.receive(as_json, url, **options)
         _exit_if(end.interrupted, terminated=is_terminated())
 
 

@@ -40,10 +40,12 @@ def send(as_json: bool, source: Path, to: str, **options: Any) -> End:
 
 def receive(as_json: bool, at: str, **options: Any) -> End:
     """Receives, shows how much came, and prints what came of it."""
-    address = Address.parse(at)
-    name = options["transport"]
     with progress_module.for_console(stderr()) as display:
-        end = ends.receive(address, listener=_shown(name, display), **options)
+        if "://" in at:
+            end = ends.ask(at, listener=_shown(at.split(":")[0], display), **options)
+        else:
+            name = options["transport"]
+            end = ends.receive(Address.parse(at), listener=_shown(name, display), **options)
     result = end.result
     movie = end.directory / "received" / str(result["movie"])
     if as_json:

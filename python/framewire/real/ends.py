@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from framewire import _native, content, files, scenario
 from framewire.endpoint.address import Address
@@ -20,7 +21,7 @@ from framewire.scenario import Overrides, Scenario
 from framewire.suggestions import refused
 from framewire.transports import CARRIERS, TRANSPORTS
 
-__all__ = ["PATIENCE_S", "SILENCE_S", "WAIT_S", "End", "receive", "send"]
+__all__ = ["PATIENCE_S", "SILENCE_S", "WAIT_S", "End", "ask", "receive", "send"]
 
 PATIENCE_S = 10.0
 """How long a sender waits for a receiver that does not take a connection, or nothing of it any more."""
@@ -174,6 +175,69 @@ def receive(
                 silence_s=silence_s,
                 most=max_size,
                 sdp=None if sdp is None else _description(Path(sdp)),
+            )
+        )
+        seal(partial)
+        partial.rename(directory)
+    return End(directory, result)
+
+
+def ask(
+    url: str,
+    *,
+    user: str | None = None,
+    out: str | os.PathLike[str] | None = None,
+    wait_s: float = PATIENCE_S,
+    silence_s: float = SILENCE_S,
+    max_size: str = MAX_SIZE,
+    listener: Listener | None = None,
+) -> End:
+    """Asks a server for a movie, and records what comes: the first track of video.
+
+    Args:
+        url: ``http://HOST:PORT/PATH`` of an MP4 file whose index stands in front, or of a transport stream;
+            ``rtsp://HOST:PORT/PATH``, interleaved.
+        user: by RTSP, ``NAME:PASSWORD``.
+        out: the directory to make; ``runs/receive-<scheme>-<date>-<time>`` unless given.
+        wait_s: how long an answer is waited for.
+        silence_s: a stream that is silent for so long has ended.
+        max_size: what is taken at most.
+        listener: called with what happens.
+
+    Raises:
+        InputError: when an argument is refused, or what is there is not received.
+        RunError: when the server does not answer, or a file cannot be written.
+        KeyboardInterrupt: at Ctrl-C before anything came; later its result is returned.
+    """
+    try:
+        parts = urlsplit(url)
+        port = parts.port or {"http": 80, "rtsp": 554}[parts.scheme]
+    except (ValueError, KeyError):
+        raise InputError(f"{url!r}: a URL is needed, as http://127.0.0.1:8080/mp4/film.mp4 or rtsp://...") from None
+    if not parts.hostname or parts.username or not parts.path:
+        raise InputError(f"{url!r}: a host and a path are needed; --user has the name and password")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    path = parts.path + (f"?{parts.query}" if parts.query else "")
+    if not f"{parts.netloc}{path}".isascii() or any(letter <= " " for letter in path):
+        raise InputError(f"{url!r}: other letters than those of URLs have to be escaped, as %20")
+    name, colon, password = (user or "").partition(":")
+    if user is not None and (parts.scheme != "rtsp" or not name or not colon):
+        raise InputError("--user: NAME:PASSWORD is needed, for rtsp://")
+    check_out(out)
+    place = Address.parse(f"{host}:{port}", control=0).resolved()
+    with partial_directory(f"receive-{parts.scheme}", out) as (partial, directory):
+        result = _carried_out(
+            lambda: _native.ask_movie(
+                partial,
+                _as_json(listener or (lambda _event: None)),
+                is_rtsp=parts.scheme == "rtsp",
+                at=place.data_text(),
+                host=parts.netloc,
+                path=path,
+                account=None if user is None else (name, password),
+                patience_s=wait_s,
+                silence_s=silence_s,
+                most=max_size,
             )
         )
         seal(partial)

@@ -118,8 +118,13 @@ pub(crate) struct HttpAsking {
 
 impl HttpAsking {
     pub(crate) fn new(fetched: &Fetched) -> Self {
+        Self::at(HOST, fetched.path)
+    }
+
+    /// That fetches what a server has under a path, with escapes.
+    pub(crate) fn at(host: &str, path: &str) -> Self {
         let mut client = Client::default();
-        let (host, path) = (HOST.to_owned(), fetched.path.to_owned());
+        let (host, path) = (host.to_owned(), path.to_owned());
         client.fetch(&Fetch { host, path, range: None, is_last: true });
         Self { client, heard: VecDeque::new(), begun: false }
     }

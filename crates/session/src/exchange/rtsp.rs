@@ -10,23 +10,27 @@
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 
-use framewire_units::{Duration, Seed, Timestamp};
+use framewire_units::{Bitrate, Duration, Seed, Timestamp};
 use framewire_wire::rtcp::RtcpBandwidth;
-use framewire_wire::rtp_payload::{PayloadFormat, StreamDescription, StreamOrigin};
+use framewire_wire::rtp_payload::{CLOCK_RATE, PayloadFormat, StreamDescription, StreamOrigin};
 use framewire_wire::rtsp::{
-    Client, ClientEvent, ClientSettings, Presentation, SESSION_TIMEOUT, Server, ServerEvent, ServerSettings,
+    Account, Client, ClientEvent, ClientSettings, Presentation, SESSION_TIMEOUT, Server, ServerEvent, ServerSettings,
     StreamStart, Want, put_interleaved,
 };
 use framewire_wire::sdp;
 
 use super::{Asking, Heard, Serving, Wish};
-use crate::rtcp::{RtcpEnd, RtcpLog, RtcpSetup};
+use crate::channels::MOVIE_CHANNEL;
+use crate::rtcp::{INTERLEAVED_HEADERS, RtcpEnd, RtcpLog, RtcpSetup};
 
 /// The channel of RTP, which the client asks for (RFC 2326, section 10.12).
 pub(crate) const RTP_CHANNEL: u8 = 0;
 
 /// That of RTCP.
 const RTCP_CHANNEL: u8 = 1;
+
+/// What a stream is taken to have whose description does not say its bandwidth: reports are seldom at any such (RFC 3550, section 6.2).
+const ASSUMED_RATE: Bitrate = Bitrate::from_mbps(2);
 
 /// The stream's path and URL. Neither depends on addresses, which a simulated network has none of.
 const PATH: &str = "/movie";
@@ -154,18 +158,7 @@ impl RtspSetup {
         let settings = ClientSettings { url: URL.to_owned(), want, account: None };
         let random = self.seed.stream("rtsp client", &[self.ssrc.into()]);
         let client = Client::new(settings, Timestamp::ZERO, random);
-        let (heard, transmit) = (VecDeque::new(), VecDeque::new());
-        RtspAsking {
-            client,
-            setup: None,
-            rtcp: None,
-            heard,
-            transmit,
-            over_udp: false,
-            silent: None,
-            plays: false,
-            begun: false,
-        }
+        RtspAsking::new(client, None)
     }
 }
 
@@ -287,7 +280,7 @@ impl Serving for RtspServing {
 
 /// The receiver's end: a client.
 #[derive(Debug)]
-struct RtspAsking {
+pub(crate) struct RtspAsking {
     client: Client,
     setup: Option<RtcpSetup>,
     /// From the answer to PLAY on.
@@ -305,6 +298,28 @@ struct RtspAsking {
 }
 
 impl RtspAsking {
+    fn new(client: Client, setup: Option<RtcpSetup>) -> Self {
+        let (heard, transmit) = (VecDeque::new(), VecDeque::new());
+        Self { client, setup, rtcp: None, heard, transmit, over_udp: false, silent: None, plays: false, begun: false }
+    }
+
+    /// That plays the video of any server, from now on, and reports about it. What it draws is of this seed.
+    pub(crate) fn at(url: &str, account: Option<Account>, now: Timestamp, seed: Seed) -> Self {
+        let settings = ClientSettings { url: url.to_owned(), want: Want::Interleaved, account };
+        let mut random = seed.stream("rtsp client", &[]);
+        let ssrc = random.next_u64() as u32;
+        let setup = RtcpSetup {
+            flow: "rtsp".to_owned(),
+            ssrc,
+            bandwidth: RtcpSetup::bandwidth(ASSUMED_RATE, true),
+            seed,
+            media: MOVIE_CHANNEL,
+            clock_rate: CLOCK_RATE,
+            lower_headers: INTERLEAVED_HEADERS,
+        };
+        Self::new(Client::new(settings, now, random), Some(setup))
+    }
+
     fn drain(&mut self, now: Timestamp) {
         while let Some(event) = self.client.poll_event() {
             match event {

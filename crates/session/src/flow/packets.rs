@@ -200,7 +200,10 @@ impl ExpectedPackets {
                 };
                 sound.iter().fold(half, |half, sound| half.with_sound(sound.ssrc(), sound.depacketizer()))
             }
-            Self::AnyRtp { .. } => PacketStreamReceiver::new(self.of_rtp()),
+            Self::AnyRtp { .. } => match session {
+                Session::Rtsp => PacketStreamReceiver::of_packets(self.of_rtp()),
+                _ => PacketStreamReceiver::new(self.of_rtp()),
+            },
             Self::TransportStream { program } | Self::TransportStreamInRtp { program, .. } => {
                 PacketStreamReceiver::of_transport_stream(Demultiplexer::of_program(program.clone(), largest))
             }

@@ -1,0 +1,72 @@
+//! A receiver that asks any server for a movie: what it asks for, and what it then expects.
+
+use framewire_media::access_unit::Codec;
+use framewire_transport::registry::{Session, payload_format, stream_type};
+use framewire_units::{Seed, Timestamp};
+use framewire_wire::mpeg_ts::StreamType;
+use framewire_wire::rtsp::Account;
+
+use crate::channels::{ChannelSetup, MOVIE_CHANNEL};
+use crate::exchange::rtsp::RtspAsking;
+use crate::exchange::{Asking, HttpAsking};
+use crate::flow::FlowRecording;
+use crate::flow::packets::ExpectedPackets;
+use crate::receiver::{Asked, ReceiverLog, ReceiverSession};
+
+/// What is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AskedFor {
+    /// Of a server of HTTP.
+    Http {
+        /// Its name and port, as requests say them.
+        host: String,
+        /// The path, with escapes.
+        path: String,
+        /// An MP4 file; else a transport stream.
+        is_file: bool,
+    },
+    /// Of a server of RTSP: its first stream of video, interleaved.
+    Rtsp {
+        /// `rtsp://host:port/path`, without a name and password.
+        url: String,
+        /// Who asks, where the server wants to know.
+        account: Option<Account>,
+        /// The codec, as its description says.
+        codec: Codec,
+        /// The payload type of its packets, as its description says.
+        payload_type: u8,
+    },
+}
+
+impl AskedFor {
+    /// The receiver, which has its first request ready at `now`. What it draws is of this seed.
+    ///
+    /// # Errors
+    /// When RTP does not carry the codec.
+    pub fn receiver(&self, recording: &FlowRecording, now: Timestamp, seed: Seed) -> Result<ReceiverSession, String> {
+        let (packets, session, asking): (_, _, Box<dyn Asking>) = match self {
+            Self::Http { host, path, is_file } => {
+                let packets = match is_file {
+                    true => ExpectedPackets::File,
+                    false => ExpectedPackets::AnyTransportStream { in_rtp: false },
+                };
+                (packets, Session::Http, Box::new(HttpAsking::at(host, path)))
+            }
+            Self::Rtsp { url, account, codec, payload_type } => {
+                let format = payload_format(*codec).ok_or_else(|| format!("{codec} is not received in RTP"))?;
+                let packets = ExpectedPackets::AnyRtp { format, payload_type: *payload_type };
+                (packets, Session::Rtsp, Box::new(RtspAsking::at(url, account.clone(), now, seed)))
+            }
+        };
+        let half = packets.receiver(session);
+        let session = ReceiverSession::new(half, ReceiverLog::new(recording));
+        let session = session.over(vec![ChannelSetup::of_asked().channel]);
+        Ok(session.with_asking(Some(Asked::new(asking, MOVIE_CHANNEL))))
+    }
+}
+
+/// The codec of a stream of a program or file; `None` of sound, and of what is not received.
+pub fn codec_of(coding: StreamType) -> Option<Codec> {
+    let is_so = |codec: &Codec| [true, false].iter().any(|&mpeg2| stream_type(*codec, mpeg2) == Some(coding));
+    Codec::ALL.iter().copied().find(is_so)
+}
