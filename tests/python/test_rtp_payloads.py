@@ -22,6 +22,9 @@ ENCODERS = {
     "h264": "-c:v libx264 -x264-params keyint=25:bframes=3:scenecut=0:threads=1",
     "h265": "-c:v libx265 -x265-params keyint=25:bframes=3:open-gop=0:scenecut=0:pools=none:log-level=none",
 }
+BARE = {"obu", "h264", "h265"}
+"""Those whose films are elementary streams; FFmpeg takes m4v for a name of MP4."""
+
 PICTURE = f"testsrc2=s=320x192:r=25:d={SECONDS},noise=alls=20:allf=t"
 LOSSY = '[network]\nkind = "wired"\n[network.wire]\nrate = "20 Mbit/s"\nloss = "1 %"\n'
 NARROW = '[network]\nkind = "wired"\nbottleneck = "local-device"\n[network.wire]\nrate = "1 Mbit/s"\n'
@@ -64,7 +67,7 @@ def check_av1(received: Path, frames: pl.DataFrame, original: list[str]) -> None
     FFmpeg's reader of bare units ends there, so that they are put into another file."""
     came = frames.filter(pl.col("complete")).sort("frame")
     stream = cut_stream.cut(received, came, cut_stream.AV1, whole_file=True)
-    file = received.with_suffix(".ivf")
+    file = received.parent.with_suffix(".ivf")
     with file.open("wb") as sink:
         stream.feed(came["frame"].to_list(), sink)
     displays = came["display"].to_list()

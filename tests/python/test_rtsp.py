@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from test_emulated import capable
-from test_rtp_payloads import ENCODERS, STALL, check, check_fates, films  # noqa: F401
+from test_rtp_payloads import BARE, ENCODERS, STALL, check, check_fates, films  # noqa: F401
 from worlds import WORLDS
 
 import framewire
@@ -47,7 +47,7 @@ def test_the_decoder_shows_what_the_ledger_says(
     assert run.status == "complete"
     check_fates(check(films[codec], run), transport, loses_nothing=transport in {"rtsp", "rtsp+udp"})
     (received,) = (run.directory / "received").iterdir()
-    if transport in {"rtsp", "rtsp+udp"}:
+    if transport in {"rtsp", "rtsp+udp"} and codec in BARE:
         assert received.read_bytes() == films[codec].read_bytes()
 
 

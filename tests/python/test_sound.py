@@ -84,12 +84,12 @@ def check(film: Path, run: framewire.Run, *, complete: bool) -> None:
 
 @pytest.mark.parametrize("codec", ENCODERS)
 def test_sound_comes_packet_for_packet(codec: str, films: dict[str, Path], tmp_path: Path) -> None:
-    of_streams = ("ts", "ts+rtp", "ts+tcp", "ts+dependency", "ts+tcp+dependency", "http", "http+ts")
+    of_streams = ("ts", "ts+rtp", "ts+tcp", "ts+dependency", "ts+tcp+dependency", "http", "http+ts", "http+fmp4")
     of_packets = ("udp", "udp+dependency", "rtp+tcp", "rtp+tcp+dependency")
     scenario = text(films[codec], WIRED, *of_streams, *of_packets)
     run = framewire.run(scenario, out=tmp_path / "run", world="simulated")
     check(films[codec], run, complete=True)
-    assert run.summary["sound_lost"].to_list() == [0] * 11
+    assert run.summary["sound_lost"].to_list() == [0] * 12
     assert run.results.meta["sound"]["sample_rate"] == int(ENCODERS[codec][2])
 
 
@@ -118,7 +118,16 @@ def test_frames_are_given_up_and_sound_is_not(films: dict[str, Path], tmp_path: 
 @pytest.mark.skipif(capable() is not None, reason=f"no emulated world here: {capable()}")
 @pytest.mark.parametrize("codec", ENCODERS)
 def test_it_does_so_over_the_kernels_sockets(codec: str, films: dict[str, Path], tmp_path: Path) -> None:
-    transports = ("ts", "ts+rtp", "ts+tcp+dependency", "udp-blocking", "rtp+tcp+dependency", "http", "http+ts")
+    transports = (
+        "ts",
+        "ts+rtp",
+        "ts+tcp+dependency",
+        "udp-blocking",
+        "rtp+tcp+dependency",
+        "http",
+        "http+ts",
+        "http+fmp4",
+    )
     scenario = text(films[codec], WIRED, *transports)
     reported = 'transport = "udp-blocking"\n'
     run = framewire.run(scenario.replace(reported, f'{reported}rtcp = "full"\n'), out=tmp_path / "run")

@@ -110,7 +110,7 @@ fn a_stream_that_nobody_receives_is_sent_all_the_same_by_datagrams_only() {
 fn transports_whose_receiver_asks_are_refused_at_either_end() {
     let scratch = Scratch::new();
     let (file, directory) = (movie_file(&scratch.0, 10, 100), scratch.directory("either"));
-    for transport in ["http", "http+ts"] {
+    for transport in ["http", "http+ts", "http+fmp4"] {
         let at = sending("127.0.0.1:9".parse().unwrap(), directory.clone());
         let sent = send(&scenario(transport), &content(&file), &at, &|| false, &mut |_| {}).map(|_| ());
         let received = receive(&receiving(transport, directory.clone()), &|| false, &mut |_| {}).map(|_| ());

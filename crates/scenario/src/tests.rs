@@ -98,6 +98,7 @@ fn every_stream_transport_has_its_defaults() {
         ("ts+tcp", Some(Pacing::Sender), None),
         ("http", Some(Pacing::Unpaced), None),
         ("http+ts", Some(Pacing::Sender), None),
+        ("http+fmp4", Some(Pacing::Sender), None),
         ("rtsp", Some(Pacing::Sender), None),
     ];
     assert_eq!(expected.len(), Transport::ALL.iter().filter(|one| one.family() == Family::Stream).count());
@@ -298,9 +299,13 @@ fn flows_are_checked_one_by_one_and_together() {
         (
             "tcp+ifd",
             "pacing = \"sender\"",
-            "a key of udp-blocking, ts, ts+rtp, tcp, rtp+tcp, ts+tcp, http, http+ts and rtsp",
+            "a key of udp-blocking, ts, ts+rtp, tcp, rtp+tcp, ts+tcp, http, http+ts, http+fmp4 and rtsp",
         ),
-        ("udp", "pacing = \"none\"", "a key of udp-blocking, ts, ts+rtp, tcp, rtp+tcp, ts+tcp, http, http+ts and rtsp"),
+        (
+            "udp",
+            "pacing = \"none\"",
+            "a key of udp-blocking, ts, ts+rtp, tcp, rtp+tcp, ts+tcp, http, http+ts, http+fmp4 and rtsp",
+        ),
     ];
     for (transport, line, owner) in mine {
         let key = line.split(' ').next().unwrap();

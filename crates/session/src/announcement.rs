@@ -145,7 +145,7 @@ impl Announcement {
         let origin = self.ssrc.map(|ssrc| StreamOrigin { ssrc, initial_sequence: INITIAL_SEQUENCE });
         match parts.format {
             Format::ElementaryStream => None,
-            Format::Mp4 => Some(ExpectedPackets::File),
+            Format::Mp4 | Format::FragmentedMp4 => Some(ExpectedPackets::File),
             Format::Rtp => {
                 let format = payload_format(self.codec).expect("invariant: the transport carries the codec");
                 let payload_type = self.payload_type.unwrap_or(format.payload_type);

@@ -28,7 +28,7 @@ fn rows(simulated: &Simulated) -> Vec<FrameRow> {
 #[test]
 fn a_fast_network_brings_every_frame_of_every_codec_as_it_was() {
     for movie in movies() {
-        for transport in ["http", "http+ts"] {
+        for transport in ["http", "http+ts", "http+fmp4"] {
             let simulated = flow(&wired("100 Mbit/s", ""), transport, &movie);
             assert_eq!(simulated.outcomes[0].status, FlowStatus::Complete, "{transport}");
             assert!(simulated.movies[0] == movie.to_bytes(), "{transport}: the movie was changed");
@@ -45,7 +45,7 @@ fn a_fast_network_brings_every_frame_of_every_codec_as_it_was() {
 #[test]
 fn frames_are_due_from_the_request_on_and_those_of_a_file_come_before() {
     let movie = movie(3.0, 4);
-    for transport in ["http", "http+ts"] {
+    for transport in ["http", "http+ts", "http+fmp4"] {
         let rows = rows(&flow(&wired("100 Mbit/s", ""), transport, &movie));
         let asked = rows[0].due;
         assert!((Timestamp::from_micros(15_000)..Timestamp::from_micros(15_500)).contains(&asked), "{asked:?}");
@@ -85,11 +85,11 @@ fn a_file_comes_as_fast_as_tcp_brings_it() {
 #[test]
 fn a_queue_before_a_transport_stream_gives_frames_up_and_what_comes_is_what_the_ledger_calls_complete() {
     let movie = movie(6.0, 6);
-    for transport in ["http+ts", "http+ts+dependency", "http+ts+ifd"] {
+    for transport in ["http+ts", "http+ts+dependency", "http+ts+ifd", "http+fmp4", "http+fmp4+dependency"] {
         let simulated = flow(&wired("4 Mbit/s", ""), transport, &movie);
         let rows = rows(&simulated);
         let lost = rows.iter().filter(|row| !row.complete).count();
-        let gives_up = transport != "http+ts";
+        let gives_up = transport.matches('+').count() == 2;
         assert!(if gives_up { (20..120).contains(&lost) } else { lost == 0 }, "{transport}: {lost}");
         let frames = (0..rows.len()).filter(|&frame| rows[frame].complete);
         let expected: Vec<u8> = frames.flat_map(|frame| movie.frame_bytes(frame)).collect();
@@ -123,7 +123,7 @@ fn packets(seconds: f64) -> Vec<u8> {
 fn sound_comes_beside_the_movie_before_the_frame_with_which_it_plays() {
     let movie = movie(3.0, 4);
     let sound = Sound::new(AudioTrack::parse(&Bytes::from(packets(4.0))).unwrap(), -21_333_333).unwrap();
-    for transport in ["http", "http+ts"] {
+    for transport in ["http", "http+ts", "http+fmp4"] {
         let folder = std::env::temp_dir().join(format!("framewire-{transport}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let content = Content::of_movie("movie.m2v", movie.clone()).with_sound("sound.mp2", sound.clone());

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use bytes::Bytes;
 use framewire_units::{DataSize, Timestamp};
-use framewire_wire::mp4::{Demultiplexer, Layout, Shape, Track, sample};
+use framewire_wire::mp4::{Demultiplexer, Fragmenter, Layout, SampleTime, Shape, Track, sample};
 use framewire_wire::mpeg_ts::StreamType;
 
 use crate::support;
@@ -90,6 +90,59 @@ fn ffmpeg_decodes_our_files_as_the_streams_that_they_are_made_of() {
         let samples = |units: &[Bytes]| units.iter().map(|unit| sample(coding, unit).unwrap()).collect::<Vec<_>>();
         let [(one, came)] = &read(&file, 10_000)[..] else { panic!("{coding:?}: one track") };
         assert!(*one == coding && samples(came) == samples(&units), "{coding:?}");
+    }
+}
+
+#[test]
+fn ffmpeg_decodes_our_fragments_as_the_streams_that_they_are_made_of() {
+    if !are_there(&["ffmpeg"]) {
+        return;
+    }
+    let scratch = Scratch::new("mp4-fragments");
+    for (coding, suffix, units) in streams() {
+        let mut track = Track::new(coding, Shape::Picture { width: 352, height: 288 }, TIMESCALE, 0);
+        track.push(&units[0], 0, 0, true).unwrap();
+        let mut fragmenter = Fragmenter::new(vec![track]).unwrap();
+        let mut file = fragmenter.index().to_vec();
+        for (unit, number) in units.iter().zip(0..) {
+            let time = SampleTime { decode: FRAME * number, composition: 0, duration: FRAME as u32 };
+            file.extend(fragmenter.fragment(0, unit, time, number == 0).unwrap());
+        }
+        let (plain, mp4) = (scratch.file(&format!("plain.{suffix}")), scratch.file("file.mp4"));
+        std::fs::write(&plain, units.concat()).unwrap();
+        std::fs::write(&mp4, &file).unwrap();
+        let (expected, came) = (decoded(&plain), decoded(&mp4));
+        assert!(expected.len() > 10 && came == expected, "{coding:?}: {} of {}", came.len(), expected.len());
+        let samples = |units: &[Bytes]| units.iter().map(|unit| sample(coding, unit).unwrap()).collect::<Vec<_>>();
+        let [(one, came)] = &read(&file, 10_000)[..] else { panic!("{coding:?}: one track") };
+        assert!(*one == coding && samples(came) == samples(&units), "{coding:?}");
+    }
+}
+
+#[test]
+fn fragments_of_ffmpeg_are_read_as_the_file_that_they_are_made_of() {
+    if !are_there(&["ffmpeg"]) {
+        return;
+    }
+    let scratch = Scratch::new("mp4-fragments-ffmpeg");
+    let path = |name: &str| scratch.file(name).to_str().unwrap().to_owned();
+    let film = ["-f", "lavfi", "-i", "testsrc2=s=320x240:r=25:d=2", "-f", "lavfi", "-i", "sine=d=2:r=48000"];
+    let whole = path("whole.mp4");
+    let coded = ["-c:v", "libx264", "-g", "10", "-c:a", "aac", "-movflags", "+faststart", "-y", &whole];
+    ffmpeg(&[&film[..], &coded].concat());
+    let expected = read(&std::fs::read(&whole).unwrap(), 1_000);
+    assert!(expected[0].1.len() == 50 && expected[1].1.len() > 90);
+    for how in [
+        "empty_moov+frag_keyframe",
+        "empty_moov+frag_keyframe+default_base_moof",
+        "empty_moov+frag_every_frame+separate_moof",
+        "empty_moov+frag_every_frame+omit_tfhd_offset",
+        "frag_keyframe+dash+global_sidx",
+    ] {
+        let file = path("fragments.mp4");
+        ffmpeg(&["-i", &whole, "-c", "copy", "-movflags", how, "-y", &file]);
+        let came = read(&std::fs::read(&file).unwrap(), 1_000);
+        assert!(came == expected, "{how}: {:?}", came.iter().map(|(_, units)| units.len()).collect::<Vec<_>>());
     }
 }
 

@@ -31,6 +31,7 @@ TRANSPORT_COLOURS: dict[str, str] = {
     "ts+tcp": "#2F8F9D",
     "http": "#3B3B98",
     "http+ts": "#A6761D",
+    "http+fmp4": "#6B8E9E",
     "vtp": "#1F5FA8",
     "vtp-hybrid": "#13875F",
     "tfrc": "#94378F",

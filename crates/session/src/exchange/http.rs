@@ -28,6 +28,11 @@ impl Fetched {
         Self { path: "/movie.mp4", media_type: "video/mp4", length: Some(length), index }
     }
 
+    /// An MP4 file in fragments, which begins with these bytes.
+    pub(crate) fn fragments(index: Bytes) -> Self {
+        Self { path: "/movie.mp4", media_type: "video/mp4", length: None, index }
+    }
+
     /// A transport stream (RFC 3555, section 4.2.9).
     pub(crate) fn transport_stream() -> Self {
         Self { path: "/movie.ts", media_type: "video/mp2t", length: None, index: Bytes::new() }

@@ -1,13 +1,14 @@
-//! The movie as an MP4 file whose index stands in front.
+//! The movie as an MP4 file whose index stands in front, or that is in fragments.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
-use framewire_transport::FileSamples;
 use framewire_transport::registry::{sound_type, stream_type};
+use framewire_transport::{FileFragments, FileSamples, SoundTimes};
 use framewire_units::Duration;
-use framewire_wire::mp4::{Layout, SampleError, Shape, Track};
+use framewire_wire::mp4::{Fragmenter, Layout, SampleError, Shape, Track};
 use framewire_wire::mpeg_ts::StreamType;
+use framewire_wire::rtp_payload::CLOCK_RATE;
 
 use crate::plan::SendingPlan;
 use crate::sound::Sound;
@@ -72,6 +73,58 @@ impl MovieFile {
     }
 }
 
+/// A movie's file in fragments: what stands before the first, and how they are made.
+#[derive(Clone, Debug)]
+pub(super) struct FragmentedMovie {
+    /// All that stands before the first fragment.
+    pub(super) index: Bytes,
+    pub(super) fragments: FileFragments,
+}
+
+impl FragmentedMovie {
+    /// The fragments of a movie whose codec has an entry in files. Of the movie only what begins it is read.
+    ///
+    /// # Errors
+    /// When its first frame or packet cannot stand in a file, or lacks what a decoder needs first.
+    pub(super) fn new(plan: &SendingPlan) -> Result<Self, SampleError> {
+        let sequence = &plan.movie().index.sequence;
+        let video = stream_type(plan.codec(), sequence.mpeg2);
+        let video = video.expect("invariant: the transport carries the codec in files");
+        let reordering = ticks(plan.longest_reordering().as_nanos() as i128, CLOCK_RATE);
+        let mut track = Track::new(video, shape_of(plan), CLOCK_RATE, -reordering);
+        track.push(&plan.outgoing(0).bytes, 0, 0, true)?;
+        let mut tracks = vec![track];
+        let sound = plan.sound().map(sound_times);
+        if let (Some(sound), Some(times)) = (plan.sound(), sound) {
+            let mut track = Track::new(sound_type(sound.format()), shape_of_sound(sound), times.timescale, times.start);
+            track.push(&sound.bytes(0), 0, 0, true)?;
+            tracks.push(track);
+        }
+        let fragmenter = Fragmenter::new(tracks)?;
+        let index = fragmenter.index();
+        let reordering = u32::try_from(reordering).unwrap_or(u32::MAX);
+        Ok(Self { index, fragments: FileFragments::new(fragmenter, reordering, sound) })
+    }
+}
+
+fn shape_of(plan: &SendingPlan) -> Shape {
+    let sequence = &plan.movie().index.sequence;
+    Shape::Picture { width: sequence.width, height: sequence.height }
+}
+
+fn shape_of_sound(sound: &Sound) -> Shape {
+    let format = sound.format();
+    Shape::Sound { channels: format.channels, sample_rate: format.sample_rate }
+}
+
+/// Ticks are samples, so that times of packets are exact.
+fn sound_times(sound: &Sound) -> SoundTimes {
+    let timescale = sound.format().sample_rate;
+    let ticks = |number| ticks(sound.start_of(number).into(), timescale);
+    let duration = if sound.len() > 1 { ticks(1) - ticks(0) } else { 0 };
+    SoundTimes { timescale, start: ticks(0), duration: u32::try_from(duration).unwrap_or(0) }
+}
+
 /// Frames by their times of decoding and presentation, each counted from the first one; presentation is moved so far that no
 /// frame is presented before it is decoded.
 fn video_track(plan: &SendingPlan, coding: StreamType) -> Result<Track, SampleError> {
@@ -82,8 +135,7 @@ fn video_track(plan: &SendingPlan, coding: StreamType) -> Result<Track, SampleEr
     let timescale = timescale.unwrap_or(rate);
     let ticks = |time: Duration| ticks(i128::try_from(time.as_nanos()).unwrap_or(i128::MAX), timescale);
     let shift = ticks(plan.longest_reordering());
-    let shape = Shape::Picture { width: sequence.width, height: sequence.height };
-    let mut track = Track::new(coding, shape, timescale, -shift);
+    let mut track = Track::new(coding, shape_of(plan), timescale, -shift);
     for (frame, number) in plan.movie().index.frames.iter().zip(0..) {
         let decode = ticks(frame.decode_time);
         let composition = u32::try_from(ticks(frame.display_time) + shift - decode).unwrap_or(0);
@@ -93,11 +145,9 @@ fn video_track(plan: &SendingPlan, coding: StreamType) -> Result<Track, SampleEr
 }
 
 fn sound_track(sound: &Sound, coding: StreamType) -> Result<Track, SampleError> {
-    let format = sound.format();
-    let ticks = |number| ticks(sound.start_of(number).into(), format.sample_rate);
-    let start = ticks(0);
-    let shape = Shape::Sound { channels: format.channels, sample_rate: format.sample_rate };
-    let mut track = Track::new(coding, shape, format.sample_rate, start);
+    let SoundTimes { timescale, start, .. } = sound_times(sound);
+    let ticks = |number| ticks(sound.start_of(number).into(), timescale);
+    let mut track = Track::new(coding, shape_of_sound(sound), timescale, start);
     for number in 0..sound.len() {
         track.push(&sound.bytes(number), (ticks(number) - start).unsigned_abs(), 0, true)?;
     }

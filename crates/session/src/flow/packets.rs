@@ -1,4 +1,4 @@
-//! How the movie goes in packets: RTP, a transport stream with RTP or without, or the samples of a file.
+//! How the movie goes in packets: RTP, a transport stream with RTP or without, or the samples or fragments of a file.
 
 use framewire_media::access_unit::Codec;
 use framewire_transport::registry::{Format, Session, payload_format, sound_type, stream_type};
@@ -8,7 +8,7 @@ use framewire_wire::mp4;
 use framewire_wire::mpeg_ts::{self, Demultiplexer, Program};
 use framewire_wire::rtp_payload::{self, Limits, PacketRule, PayloadFormat, StreamOrigin};
 
-use super::file::MovieFile;
+use super::file::{FragmentedMovie, MovieFile};
 use super::movie::MovieSetup;
 use super::sound::SoundStream;
 use super::{BuildError, CommonSetup};
@@ -35,6 +35,8 @@ pub(super) enum MoviePackets {
     TransportStream { packetizer: mpeg_ts::Packetizer, program: Program, origin: Option<StreamOrigin> },
     /// Samples of an MP4 file.
     File(MovieFile),
+    /// Fragments of one.
+    Fragments(FragmentedMovie),
 }
 
 impl MoviePackets {
@@ -56,6 +58,10 @@ impl MoviePackets {
         match parts.format {
             Format::ElementaryStream => Ok(None),
             Format::Mp4 => Ok(Some(Self::File(MovieFile::new(&movie.plan).map_err(|error| common.refuse(error))?))),
+            Format::FragmentedMp4 => {
+                let file = FragmentedMovie::new(&movie.plan).map_err(|error| common.refuse(error))?;
+                Ok(Some(Self::Fragments(file)))
+            }
             Format::Rtp => {
                 let format =
                     payload_format(movie.plan.codec()).expect("invariant: the transport carries the codec in RTP");
@@ -98,7 +104,7 @@ impl MoviePackets {
         match self {
             Self::Rtp { packetizer, .. } => packetizer.clone().into(),
             Self::TransportStream { packetizer, .. } => packetizer.clone().into(),
-            Self::File(_) => unreachable!("invariant: a file does not go in datagrams"),
+            Self::File(_) | Self::Fragments(_) => unreachable!("invariant: a file does not go in datagrams"),
         }
     }
 
@@ -115,7 +121,7 @@ impl MoviePackets {
             Self::TransportStream { program, origin, .. } => {
                 ExpectedPackets::TransportStreamInRtp { program: program.clone(), origin: *origin }
             }
-            Self::File(_) => ExpectedPackets::File,
+            Self::File(_) | Self::Fragments(_) => ExpectedPackets::File,
         }
     }
 
@@ -136,12 +142,8 @@ impl MoviePackets {
             }
             Self::TransportStream { packetizer, .. } => half.in_transport_stream(packetizer.clone()),
             Self::File(file) => half.in_file(file.samples.clone()),
+            Self::Fragments(file) => half.in_fragments(file.fragments.clone()),
         }
-    }
-
-    /// The file, where it is one.
-    pub(super) fn file(&self) -> Option<&MovieFile> {
-        if let Self::File(file) = self { Some(file) } else { None }
     }
 }
 
@@ -161,7 +163,7 @@ pub(crate) enum ExpectedPackets {
     TransportStream { program: Program },
     /// Of a transport stream in RTP.
     TransportStreamInRtp { program: Program, origin: Option<StreamOrigin> },
-    /// Samples of an MP4 file, whose index says all.
+    /// An MP4 file, in fragments or not, whose index says all.
     File,
     /// Of the source of RTP that is heard first, by a receiver that listened before.
     AnyRtp { format: &'static PayloadFormat, payload_type: u8 },

@@ -70,9 +70,10 @@ impl StreamSetup {
     /// What the receiver asks for, where it does by HTTP.
     fn fetched(&self) -> Option<Fetched> {
         let over_http = self.movie.parts().session == Session::Http;
-        over_http.then(|| match self.packets.as_ref().and_then(MoviePackets::file) {
-            Some(file) => Fetched::file(file.length, file.index.clone()),
-            None => Fetched::transport_stream(),
+        over_http.then(|| match &self.packets {
+            Some(MoviePackets::File(file)) => Fetched::file(file.length, file.index.clone()),
+            Some(MoviePackets::Fragments(file)) => Fetched::fragments(file.index.clone()),
+            _ => Fetched::transport_stream(),
         })
     }
 
@@ -107,7 +108,7 @@ impl StreamSetup {
 
     /// The bytes of the file that it is, where it is one.
     pub(crate) fn file_length(&self) -> Option<u64> {
-        self.packets.as_ref().and_then(MoviePackets::file).map(|file| file.length)
+        if let Some(MoviePackets::File(file)) = &self.packets { Some(file.length) } else { None }
     }
 
     /// The sender's side for one of many receivers, which asks by a session of its own, from the beginning or from a byte of a

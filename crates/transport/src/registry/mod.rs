@@ -150,7 +150,7 @@ impl TransportKind {
 
     /// True where it carries sound beside the movie.
     pub const fn carries_sound(self) -> bool {
-        matches!(self.0.parts.format, Format::Ts | Format::Rtp | Format::Mp4)
+        matches!(self.0.parts.format, Format::Ts | Format::Rtp | Format::Mp4 | Format::FragmentedMp4)
             && !matches!(self.0.parts.session, Session::Rtsp)
     }
 

@@ -42,6 +42,8 @@ keywords! {
         Ts = "ts",
         /// An MP4 file whose index stands in front (ISO/IEC 14496-12).
         Mp4 = "mp4",
+        /// An MP4 file in fragments, of which each frame is one (8.8 there).
+        FragmentedMp4 = "fmp4",
     }
 }
 
@@ -121,7 +123,7 @@ impl Format {
             Self::ElementaryStream => true,
             Self::Rtp => payload_format(codec).is_some(),
             // What has a type in transport streams has an entry in files, too.
-            Self::Ts | Self::Mp4 => stream_type(codec, true).is_some(),
+            Self::Ts | Self::Mp4 | Self::FragmentedMp4 => stream_type(codec, true).is_some(),
         }
     }
 
@@ -135,7 +137,7 @@ impl Format {
         }
         let container = match self {
             Self::Ts => Some("a transport stream"),
-            Self::Mp4 => Some("an MP4 file"),
+            Self::Mp4 | Self::FragmentedMp4 => Some("an MP4 file"),
             Self::ElementaryStream | Self::Rtp => None,
         };
         if let Some(container) = container {
@@ -178,7 +180,7 @@ impl Session {
     pub const fn default_of(format: Format, socket: Socket) -> Self {
         match (format, socket) {
             (Format::Rtp, Socket::Stream) => Self::Rfc4571,
-            (Format::Mp4, Socket::Stream) => Self::Http,
+            (Format::Mp4 | Format::FragmentedMp4, Socket::Stream) => Self::Http,
             _ => Self::None,
         }
     }
@@ -216,7 +218,7 @@ impl Parts {
             (Format::Rtp, Session::None, SocketKind::Stream) => {
                 Err("a stream of bytes does not say where an RTP packet ends: session \"rfc4571\" does")
             }
-            (Format::ElementaryStream | Format::Ts, Session::Rtsp, _) => {
+            (Format::ElementaryStream | Format::Ts | Format::Mp4 | Format::FragmentedMp4, Session::Rtsp, _) => {
                 Err("RTSP here carries packets of RTP: format \"rtp\"")
             }
             (_, Session::Rfc4571, SocketKind::Datagram(_)) => {
@@ -236,16 +238,21 @@ impl Parts {
                 "the index of an MP4 file says where in it every frame stands, and datagrams may be missing: format \"ts\" goes \
                  in them",
             ),
+            (Format::FragmentedMp4, _, SocketKind::Datagram(_)) => Err(
+                "a fragment of an MP4 file is found behind the one before it, and datagrams may be missing: format \"ts\" goes in them",
+            ),
             (_, Session::Http, SocketKind::Datagram(_)) => Err("HTTP/1.1 is spoken over a stream of bytes"),
-            (Format::Mp4, Session::None | Session::Rfc4571 | Session::Rtp, SocketKind::Stream) => {
-                Err("an MP4 file is fetched by its receiver: session \"http\" does that")
-            }
+            (
+                Format::Mp4 | Format::FragmentedMp4,
+                Session::None | Session::Rfc4571 | Session::Rtp,
+                SocketKind::Stream,
+            ) => Err("an MP4 file is fetched by its receiver: session \"http\" does that"),
             (Format::ElementaryStream | Format::Rtp, Session::Http, SocketKind::Stream) => {
-                Err("HTTP carries files and transport streams here: format \"mp4\" or \"ts\"")
+                Err("HTTP carries files and transport streams here: format \"mp4\", \"fmp4\" or \"ts\"")
             }
             (Format::Mp4, Session::Http, SocketKind::Stream) if !matches!(self.queue, Queue::Direct) => Err(
                 "the index of an MP4 file says where every frame stands before the first one is sent, so that none can be given \
-                 up: format \"ts\" keeps frames apart",
+                 up: formats \"fmp4\" and \"ts\" keep frames apart",
             ),
             (_, _, SocketKind::Datagram(Overflow::Drop | Overflow::DropRestOfFrame))
                 if !matches!(self.queue, Queue::Direct) =>

@@ -7,7 +7,7 @@ use super::parts::{Format, Parts, Queue, Session, SocketKind};
 use crate::datagram::Overflow;
 
 /// Every entry, in the order in which they are shown.
-pub(super) const ENTRIES: [&Profile; 20] = [
+pub(super) const ENTRIES: [&Profile; 21] = [
     &UDP_BLOCKING,
     &UDP,
     &UDP_WHOLE,
@@ -26,6 +26,7 @@ pub(super) const ENTRIES: [&Profile; 20] = [
     &TS_TCP,
     &HTTP,
     &HTTP_TS,
+    &HTTP_FMP4,
     &RTSP,
     &RTSP_UDP,
 ];
@@ -226,6 +227,19 @@ pub(super) const HTTP_TS: Profile = Profile {
     name: "http+ts",
     summary: "An MPEG transport stream over HTTP/1.1, which the receiver asks for and that is sent at its own pace.",
     parts: transport_stream(Session::Http, SocketKind::Stream),
+    ..TCP
+};
+
+/// The same in fragments of a file.
+pub(super) const HTTP_FMP4: Profile = Profile {
+    name: "http+fmp4",
+    summary: "An MP4 file in fragments over HTTP/1.1, one for each frame, which the receiver asks for and that is sent at its own pace.",
+    parts: Parts {
+        queue: Queue::Direct,
+        format: Format::FragmentedMp4,
+        session: Session::Http,
+        socket: SocketKind::Stream,
+    },
     ..TCP
 };
 

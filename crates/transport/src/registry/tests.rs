@@ -137,13 +137,13 @@ fn every_combination_that_makes_sense_has_a_name_and_the_settings_of_the_nearest
         ),
     ];
     let (streams, others): (Vec<_>, Vec<_>) =
-        made.into_iter().partition(|(name, ..)| name.starts_with("ts") || name.starts_with("http+ts"));
+        made.into_iter().partition(|(name, ..)| name.starts_with("ts") || name.starts_with("http+"));
     assert_eq!(others, [&expected[..], &over_udp].concat());
     let streams: Vec<_> = streams.into_iter().map(|(name, _, reason)| (name, reason)).collect();
     let queues = Queue::ALL.iter().filter(|queue| **queue != Queue::Direct);
-    let expected = ["ts", "ts+rtp", "ts+tcp", "http+ts"].into_iter().flat_map(|carrier| {
+    let expected = ["ts", "ts+rtp", "ts+tcp", "http+ts", "http+fmp4"].into_iter().flat_map(|carrier| {
         let reason = move |queue: Queue| match (carrier, queue) {
-            ("ts+tcp" | "http+ts", queue) => format!("as tcp+{queue}"),
+            ("ts+tcp" | "http+ts" | "http+fmp4", queue) => format!("as tcp+{queue}"),
             (_, Queue::Ifd) => "as udp+ifd".to_owned(),
             (_, queue) if queue.is_rival() => format!("as {carrier}"),
             _ => "as udp+dependency".to_owned(),
@@ -188,6 +188,9 @@ fn what_makes_no_sense_is_refused_with_the_reason() {
     let datagrams = SocketKind::Datagram(Overflow::Wait);
     assert!(of_parts(Format::Mp4, Session::None, SocketKind::Stream).contains("fetched by its receiver"));
     assert!(of_parts(Format::Mp4, Session::Http, datagrams).contains("may be missing"));
+    assert!(of_parts(Format::FragmentedMp4, Session::Http, datagrams).contains("may be missing"));
+    assert!(of_parts(Format::FragmentedMp4, Session::None, SocketKind::Stream).contains("fetched by its receiver"));
+    assert!(of_parts(Format::FragmentedMp4, Session::Rtsp, SocketKind::Stream).contains("carries packets of RTP"));
     assert!(of_parts(Format::Ts, Session::Http, datagrams).contains("over a stream of bytes"));
     assert!(of_parts(Format::Rtp, Session::Http, SocketKind::Stream).contains("files and transport streams"));
     assert!(refused("http+dependency").contains("before the first one is sent, so that none can be given up"));
@@ -221,7 +224,7 @@ fn what_makes_no_sense_is_refused_with_the_reason() {
 
 #[test]
 fn packets_carry_what_has_a_payload_format_and_the_elementary_stream_everything() {
-    for kind in ["ts", "ts+rtp", "ts+tcp+dependency", "http", "http+ts"].map(kind) {
+    for kind in ["ts", "ts+rtp", "ts+tcp+dependency", "http", "http+ts", "http+fmp4"].map(kind) {
         for &codec in Codec::ALL {
             let told = kind.check_codec(codec);
             assert_eq!(told.is_err(), matches!(codec, Codec::Av1 | Codec::MotionJpeg), "{kind}: {told:?}");
@@ -233,10 +236,12 @@ fn packets_carry_what_has_a_payload_format_and_the_elementary_stream_everything(
         }
         assert!(kind.check_packets(Codec::H264, PacketRule::Full).is_ok());
         let of_thesis = kind.check_packets(Codec::MpegVideo, PacketRule::Thesis);
-        assert!(kind.is_file() || of_thesis.unwrap_err().contains("188 bytes"));
+        let in_packets = kind.profile().parts.format == Format::Ts;
+        assert!(!in_packets || of_thesis.unwrap_err().contains("188 bytes"));
     }
     let others = TransportKind::ALL.into_iter();
-    let others = others.filter(|kind| !matches!(kind.profile().parts.format, Format::Ts | Format::Mp4));
+    let others =
+        others.filter(|kind| !matches!(kind.profile().parts.format, Format::Ts | Format::Mp4 | Format::FragmentedMp4));
     for (kind, &codec) in others.flat_map(|kind| Codec::ALL.iter().map(move |codec| (kind, codec))) {
         let has_format = codec != Codec::MotionJpeg;
         let outcome = kind.check_codec(codec);

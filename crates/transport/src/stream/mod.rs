@@ -1,7 +1,8 @@
 //! Frames over a byte stream: the elementary stream itself, RTP packets each behind its length, a transport stream, or the samples
-//! of a file, over TCP.
+//! or fragments of a file, over TCP.
 
 mod file;
+mod fragments;
 #[cfg(test)]
 mod message_tests;
 mod packets;
@@ -13,6 +14,7 @@ mod sound_tests;
 mod tests;
 
 pub use file::FileSamples;
+pub use fragments::{FileFragments, SoundTimes};
 pub use packets::PacketStreamReceiver;
 pub use receiver::{Pacing, StreamReceiver};
 pub use sender::StreamSender;

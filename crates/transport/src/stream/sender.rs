@@ -11,6 +11,7 @@ use framewire_wire::rtp_payload::{Datagram, Packetizer};
 use framewire_wire::rtsp::{FRAME_HEADER, put_interleaved};
 
 use super::file::FileSamples;
+use super::fragments::FileFragments;
 use crate::event::{SenderEvent, SenderPlace};
 use crate::frame::OutgoingFrame;
 use crate::packets::{SoundPackets, transport_packets, transport_packets_of_sound};
@@ -62,6 +63,8 @@ enum StreamFormat {
     TransportStream(Box<mpeg_ts::Packetizer>),
     /// As samples of an MP4 file.
     File(FileSamples),
+    /// As fragments of one.
+    Fragments(Box<FileFragments>),
 }
 
 /// How the length of a packet of RTP stands before it.
@@ -184,6 +187,11 @@ impl StreamSender {
     /// The same whose frames and sound are sent as the samples of a file, of which the index is given as a message.
     pub fn in_file(self, samples: FileSamples) -> Self {
         Self { format: StreamFormat::File(samples), ..self }
+    }
+
+    /// The same as fragments of a file; what stands before the first is given as a message.
+    pub fn in_fragments(self, fragments: FileFragments) -> Self {
+        Self { format: StreamFormat::Fragments(Box::new(fragments)), ..self }
     }
 
     /// The decision queue, for what waits in it.
@@ -454,6 +462,7 @@ impl StreamFormat {
             }
             Self::TransportStream(packetizer) => Some((transport_packets_of_sound(packetizer, sound)?, Vec::new())),
             Self::File(samples) => Some((samples.of_sound(&sound.bytes)?, Vec::new())),
+            Self::Fragments(fragments) => Some((fragments.of_sound(sound)?, Vec::new())),
         }
     }
 
@@ -462,6 +471,7 @@ impl StreamFormat {
         match self {
             Self::ElementaryStream => Some((frame.bytes.clone(), Packets::One)),
             Self::File(samples) => Some((samples.of_frame(&frame.bytes)?, Packets::One)),
+            Self::Fragments(fragments) => Some((fragments.of_frame(frame)?, Packets::One)),
             Self::TransportStream(packetizer) => Some((transport_packets(packetizer, frame)?, Packets::Transport)),
             Self::Packets(packetizer, _) => {
                 let packets = packetizer.packetize(&frame.bytes, frame.rtp_timestamp).ok()?;

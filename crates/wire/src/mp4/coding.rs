@@ -63,6 +63,16 @@ pub fn sample(coding: StreamType, unit: &Bytes) -> Result<Bytes, SampleError> {
     }
 }
 
+/// Appends the same.
+pub(super) fn put_sample(coding: StreamType, unit: &[u8], out: &mut BytesMut) -> Result<(), SampleError> {
+    match coding {
+        StreamType::H264 | StreamType::H265 => nal::put_lengths(unit, out)?,
+        StreamType::AacAdts => out.extend_from_slice(&unit[adts_header(unit)?..]),
+        _ => out.extend_from_slice(unit),
+    }
+    Ok(())
+}
+
 /// How many bytes it has there.
 pub(super) fn sample_size(coding: StreamType, unit: &[u8]) -> Result<u32, SampleError> {
     let size = match coding {

@@ -6,6 +6,7 @@ use bytes::{Buf, Bytes, BytesMut};
 use framewire_units::{DataSize, Timestamp};
 
 use super::boxes::{Contents, HEADER, Kind, name};
+use super::fragments::{self, Defaults, MOST_FRAGMENT_BYTES};
 use super::index::{self, IndexError, MOST_INDEX_BYTES, Placed, ReadTrack};
 
 /// An access unit as it came.
@@ -34,7 +35,10 @@ pub struct Demultiplexer {
     buffer: BytesMut,
     offset: u64,
     tracks: Vec<ReadTrack>,
+    /// Those of the index, or of the last fragment.
     samples: std::vec::IntoIter<Placed>,
+    /// Of a file in fragments, what those do not say.
+    fragments: Option<Vec<Defaults>>,
     units: VecDeque<Unit>,
     fault: Option<IndexError>,
 }
@@ -45,10 +49,10 @@ enum Place {
     Box,
     /// In a box that is passed over up to this byte of the file.
     Skipping(u64),
-    /// Before the rest of the index, of which the header has so many bytes, and all of it so many.
+    /// Before the rest of the index, or of that of a fragment, of which the header has so many bytes, and all of it so many.
     Index(usize, usize),
-    /// Behind the index.
-    Samples,
+    /// Among the samples of the index, up to this byte of the file: of a file in fragments, the end of the box that has them.
+    Samples(u64),
     /// There is a fault, or the file has ended.
     Over,
 }
@@ -63,6 +67,7 @@ impl Demultiplexer {
             offset: 0,
             tracks: Vec::new(),
             samples: Vec::new().into_iter(),
+            fragments: None,
             units: VecDeque::new(),
             fault: None,
         }
@@ -83,12 +88,14 @@ impl Demultiplexer {
     /// The file has ended: what is still missing is given up.
     pub fn finish(&mut self, now: Timestamp) {
         match self.place {
-            Place::Samples => {
+            Place::Samples(_) => {
                 let came = self.offset + self.buffer.len() as u64;
                 let begun = self.samples.as_slice().first().filter(|sample| sample.offset < came);
                 let lost = begun.map(|sample| incomplete(sample, now));
                 self.units.extend(lost);
             }
+            // The stream ends between fragments, or was cut off there.
+            Place::Box | Place::Skipping(_) | Place::Index(..) if self.fragments.is_some() => {}
             Place::Over => {}
             // Nothing came at all: a stream that was cut off before it began says nothing of what it is.
             Place::Box if self.offset == 0 && self.buffer.is_empty() => {}
@@ -139,16 +146,12 @@ impl Demultiplexer {
                 }
                 Place::Index(header, length) if self.buffer.len() >= length => {
                     let index = self.buffer.split_to(length).freeze();
-                    self.offset += length as u64;
-                    let (tracks, samples) = index::read(Contents::new(*b"moov", &index[header..]))?;
-                    if samples.first().is_some_and(|first| first.offset < self.offset) {
-                        return Err(IndexError::Overlap);
-                    }
-                    (self.tracks, self.samples, self.place) = (tracks, samples.into_iter(), Place::Samples);
+                    self.read_index(&index, header)?;
+                    self.place = if self.fragments.is_some() { Place::Box } else { Place::Samples(u64::MAX) };
                     true
                 }
                 Place::Index(..) => false,
-                Place::Samples => self.read_sample(now),
+                Place::Samples(end) => self.read_sample(now, end),
             };
             if !goes_on {
                 return Ok(());
@@ -156,7 +159,32 @@ impl Demultiplexer {
         }
     }
 
-    /// The header of a box before the index: false where it is not there whole.
+    /// The index of the file or of a fragment, whose header has so many bytes.
+    fn read_index(&mut self, bytes: &[u8], header: usize) -> Result<(), IndexError> {
+        let (at, length) = (self.offset, bytes.len() as u64);
+        self.offset += length;
+        if !self.samples.as_slice().is_empty() {
+            return Err(IndexError::Tables("samples of a fragment are not where it says"));
+        }
+        let samples = match &mut self.fragments {
+            Some(defaults) => {
+                let fragment = Contents::new(*b"moof", &bytes[header..]);
+                fragments::read(fragment, (at, length), &self.tracks, defaults)?
+            }
+            None => {
+                let index = index::read(Contents::new(*b"moov", &bytes[header..]))?;
+                (self.tracks, self.fragments) = (index.tracks, index.fragments);
+                index.samples
+            }
+        };
+        if samples.first().is_some_and(|first| first.offset < self.offset) {
+            return Err(IndexError::Overlap);
+        }
+        self.samples = samples.into_iter();
+        Ok(())
+    }
+
+    /// The header of a box before an index: false where it is not there whole.
     fn read_box(&mut self) -> Result<bool, IndexError> {
         let Some(header) = self.buffer.first_chunk::<HEADER>() else { return Ok(false) };
         let [a, b, c, d, kind @ ..] = *header;
@@ -165,40 +193,48 @@ impl Demultiplexer {
         if self.offset == 0 && !matches!(&kind, b"ftyp" | b"moov" | b"styp") {
             return Err(IndexError::NoFile(name(kind)));
         }
-        match &kind {
-            b"mdat" => return Err(IndexError::Behind),
-            b"moof" => return Err(IndexError::Fragments),
-            _ => {}
-        }
+        let is_index = match (&kind, &self.fragments) {
+            (b"moov", None) | (b"moof", Some(_)) => true,
+            (_, Some(_)) => fragments::is_between(kind).map(|()| false)?,
+            (b"mdat", None) => return Err(IndexError::Behind),
+            (b"moof", None) => return Err(IndexError::FragmentFirst),
+            (_, None) => false,
+        };
+        let most = if self.fragments.is_some() { MOST_FRAGMENT_BYTES } else { MOST_INDEX_BYTES };
         let (header, length) = match short {
             1 => match self.buffer.get(HEADER..2 * HEADER) {
                 Some(long) => (2 * HEADER, u64::from_be_bytes(*long.first_chunk().expect("invariant: eight bytes"))),
                 None => return Ok(false),
             },
             // It goes on to the end of the file (4.2), so that no samples follow.
+            0 if self.fragments.is_some() => (HEADER, u64::MAX - self.offset),
             0 => return Err(IndexError::Missing("mdat".to_owned(), "the file".to_owned())),
             short => (HEADER, short.into()),
         };
         if length < header as u64 {
             return Err(IndexError::Short(name(kind)));
         }
-        self.place = match (kind == *b"moov", usize::try_from(length)) {
-            (true, Ok(length @ ..=MOST_INDEX_BYTES)) => Place::Index(header, length),
-            (true, _) => return Err(IndexError::TooMuch { what: "bytes of the index", most: MOST_INDEX_BYTES }),
-            (false, _) => {
-                let end = self.offset.checked_add(length).ok_or_else(|| IndexError::Short(name(kind)))?;
-                Place::Skipping(end)
-            }
+        let end = self.offset.checked_add(length).ok_or_else(|| IndexError::Short(name(kind)))?;
+        self.place = match (is_index, usize::try_from(length)) {
+            (true, Ok(length)) if length <= most => Place::Index(header, length),
+            (true, _) => return Err(IndexError::TooMuch { what: "bytes of the index", most }),
+            (false, _) if kind == *b"mdat" => Place::Samples(end),
+            (false, _) => Place::Skipping(end),
         };
         Ok(true)
     }
 
-    /// The next sample: false where it is not there whole.
-    fn read_sample(&mut self, now: Timestamp) -> bool {
-        let Some(&sample) = self.samples.as_slice().first() else {
+    /// The next sample of those up to this byte of the file: false where it is not there whole.
+    fn read_sample(&mut self, now: Timestamp, last: u64) -> bool {
+        let next = self.samples.as_slice().first().copied();
+        let Some(sample) = next.filter(|sample| sample.offset < last) else {
             // What stands behind the last sample is passed over.
-            self.advance_to(u64::MAX);
-            return false;
+            self.advance_to(last);
+            let is_there = self.offset == last;
+            if is_there {
+                self.place = Place::Box;
+            }
+            return is_there;
         };
         self.advance_to(sample.offset);
         let size = sample.size as usize;

@@ -5,6 +5,7 @@ use bytes::Bytes;
 use super::boxes::{Contents, name};
 use super::configuration::{adts_of, read_avc, read_hevc};
 use super::descriptors;
+use super::fragments::Defaults;
 use super::nal;
 use crate::mpeg_ts::StreamType;
 
@@ -26,9 +27,12 @@ pub enum IndexError {
     /// The samples stand before the index, so that nothing can be played until all is there.
     #[error("the index (moov) stands behind the samples (mdat): a file that is played as it comes has it in front")]
     Behind,
-    /// It is in fragments.
-    #[error("the file is in fragments (moof), which are not read")]
-    Fragments,
+    /// Its index says that fragments follow, and something else stands there.
+    #[error("the file is in fragments (moof), and a box {0:?} stands between them")]
+    NoFragment(String),
+    /// A fragment comes before the index.
+    #[error("a fragment (moof) stands before the index (moov)")]
+    FragmentFirst,
     /// A box ends before what is to be in it.
     #[error("box {0:?} is cut off")]
     Short(String),
@@ -81,6 +85,16 @@ enum HeadersBefore {
     None,
 }
 
+impl HeadersBefore {
+    fn belong_before(self, is_sync: bool, is_first: bool) -> bool {
+        match self {
+            Self::Syncs => is_sync,
+            Self::First => is_first,
+            Self::None => false,
+        }
+    }
+}
+
 /// Where a sample stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Placed {
@@ -92,6 +106,11 @@ pub(super) struct Placed {
 }
 
 impl ReadTrack {
+    /// The headers of the index belong before a sample.
+    pub(super) fn wants_headers(&self, is_sync: bool, is_first: bool) -> bool {
+        self.headers.belong_before(is_sync, is_first)
+    }
+
     /// The access unit that a sample is; `None` where it is none.
     pub(super) fn unit(&self, sample: &Bytes, wants_headers: bool) -> Option<Bytes> {
         match self.coding {
@@ -113,18 +132,29 @@ impl ReadTrack {
     }
 }
 
-/// The tracks of an index (`moov`) that are read, and all their samples by where they stand. Others than video and sound are
-/// passed over.
-pub(super) fn read(mut movie: Contents<'_>) -> Result<(Vec<ReadTrack>, Vec<Placed>), IndexError> {
-    let (mut tracks, mut samples) = (Vec::new(), Vec::new());
+/// What an index (`moov`) says.
+#[derive(Debug)]
+pub(super) struct Index {
+    /// The tracks that are read: video and sound.
+    pub(super) tracks: Vec<ReadTrack>,
+    /// All their samples, by where they stand.
+    pub(super) samples: Vec<Placed>,
+    /// Where more samples follow in fragments: by track what those do not say.
+    pub(super) fragments: Option<Vec<Defaults>>,
+}
+
+/// Reads an index.
+pub(super) fn read(mut movie: Contents<'_>) -> Result<Index, IndexError> {
+    let (mut tracks, mut samples, mut defaults) = (Vec::new(), Vec::new(), Vec::new());
+    let extends = movie.find(b"mvex")?;
     while let Some(found) = movie.next()? {
-        match &found.kind() {
-            b"mvex" => return Err(IndexError::Fragments),
-            b"trak" => {
-                let number = u8::try_from(tracks.len()).map_err(|_| IndexError::Tables("there are too many"))?;
-                tracks.extend(track(found, number, &mut samples)?);
+        if found.kind() == *b"trak" {
+            let number = u8::try_from(tracks.len()).map_err(|_| IndexError::Tables("there are too many"))?;
+            let before = samples.len();
+            if let Some(read) = track(found, number, &mut samples)? {
+                tracks.push(read);
+                defaults.push(Defaults::of(track_number(found)?, extends, samples.len() == before)?);
             }
-            _ => {}
         }
     }
     if tracks.is_empty() {
@@ -136,7 +166,15 @@ pub(super) fn read(mut movie: Contents<'_>) -> Result<(Vec<ReadTrack>, Vec<Place
     if !fits || samples.last().is_some_and(|last| ends(last).is_none()) {
         return Err(IndexError::Overlap);
     }
-    Ok((tracks, samples))
+    Ok(Index { tracks, samples, fragments: extends.map(|_| defaults) })
+}
+
+/// The number by which fragments name a track (ISO/IEC 14496-12, 8.3.2.2): behind two times, which are longer in version 1.
+fn track_number(track: Contents<'_>) -> Result<u32, IndexError> {
+    let mut header = track.get(b"tkhd")?;
+    let times = if header.version()? == 1 { 16 } else { 8 };
+    header.bytes(times)?;
+    header.u32()
 }
 
 fn track(found: Contents<'_>, number: u8, samples: &mut Vec<Placed>) -> Result<Option<ReadTrack>, IndexError> {
@@ -238,12 +276,8 @@ fn read_samples(
                 return Err(IndexError::Tables("a sample is empty"));
             }
             sample += 1;
-            let is_sync = || syncs.as_ref().is_none_or(|syncs| syncs.binary_search(&sample).is_ok());
-            let wants_headers = match headers {
-                HeadersBefore::Syncs => is_sync(),
-                HeadersBefore::First => sample == 1,
-                HeadersBefore::None => false,
-            };
+            let is_sync = syncs.as_ref().is_none_or(|syncs| syncs.binary_search(&sample).is_ok());
+            let wants_headers = headers.belong_before(is_sync, sample == 1);
             samples.push(Placed { offset, size, track, wants_headers });
             offset = offset.checked_add(u64::from(size)).ok_or(IndexError::Overlap)?;
         }

@@ -65,6 +65,20 @@ impl Track {
         Ok(())
     }
 
+    /// How it is coded.
+    pub(super) fn coding(&self) -> StreamType {
+        self.coding
+    }
+
+    /// Whether an index can be made of it.
+    pub(super) fn check(&self) -> Result<(), SampleError> {
+        match (self.samples.is_empty(), &self.configuration) {
+            (true, _) => Err(SampleError::Empty),
+            (false, None) => Err(SampleError::NoParameterSets),
+            (false, Some(_)) => Ok(()),
+        }
+    }
+
     /// How long each sample lasts until the next one; the last as long as the one before it.
     fn durations(&self) -> impl Iterator<Item = u32> {
         let gap = |pair: &[Sample]| u32::try_from(pair[1].decode.saturating_sub(pair[0].decode)).unwrap_or(u32::MAX);
@@ -86,9 +100,11 @@ impl Track {
         (scaled(ends.max().unwrap_or(0).saturating_sub(cut)), scaled(self.start.max(0).unsigned_abs()))
     }
 
-    fn put(&self, out: &mut Vec<u8>, number: u32, chunks: &Chunks) {
+    /// Its box; without chunks its samples are in fragments, so that how long it lasts is not known (8.8.1).
+    fn put(&self, out: &mut Vec<u8>, number: u32, chunks: Option<&Chunks>) {
         put(out, b"trak", |out| {
             let (duration, delay) = self.presentation();
+            let duration = if chunks.is_some() { duration } else { 0 };
             let (width, height) = match self.shape {
                 Shape::Picture { width, height } => (width, height),
                 Shape::Sound { .. } => (0, 0),
@@ -98,7 +114,7 @@ impl Track {
                 out.extend([0; 8]);
                 put_u32(out, number);
                 put_u32(out, 0);
-                put_u32(out, saturated(duration + delay));
+                put_u32(out, if chunks.is_some() { saturated(duration + delay) } else { 0 });
                 out.extend([0; 10]); // Reserved, and the layer.
                 put_u16(out, 0);
                 put_u16(out, if self.coding.is_video() { 0 } else { 0x100 });
@@ -112,7 +128,7 @@ impl Track {
                 put_full(out, b"mdhd", 0, 0, |out| {
                     out.extend([0; 8]);
                     put_u32(out, self.timescale);
-                    put_u32(out, saturated(self.duration()));
+                    put_u32(out, chunks.map_or(0, |_| saturated(self.duration())));
                     put_u16(out, UNDETERMINED);
                     put_u16(out, 0);
                 });
@@ -154,11 +170,15 @@ impl Track {
         });
     }
 
-    fn put_samples(&self, out: &mut Vec<u8>, chunks: &Chunks) {
+    fn put_samples(&self, out: &mut Vec<u8>, chunks: Option<&Chunks>) {
         put_full(out, b"stsd", 0, 0, |out| {
             put_u32(out, 1);
             self.put_entry(out);
         });
+        let Some(chunks) = chunks else {
+            [b"stts", b"stsc", b"stco"].iter().for_each(|kind| put_full(out, kind, 0, 0, |out| put_u32(out, 0)));
+            return put_full(out, b"stsz", 0, 0, |out| out.extend([0; 8]));
+        };
         put_runs(out, b"stts", self.durations());
         if self.samples.iter().any(|sample| sample.composition > 0) {
             put_runs(out, b"ctts", self.samples.iter().map(|sample| sample.composition));
@@ -263,7 +283,7 @@ fn saturated(value: u64) -> u32 {
 
 /// Samples of a track that stand behind each other, as a chunk: where it begins, and how many it has.
 #[derive(Clone, Debug, Default)]
-struct Chunks {
+pub(super) struct Chunks {
     offsets: Vec<u64>,
     sizes: Vec<u32>,
 }
@@ -277,14 +297,7 @@ impl Layout {
     /// # Panics
     /// When `order` names other samples than there are.
     pub fn new(tracks: &[Track], order: impl Iterator<Item = usize> + Clone) -> Result<Self, SampleError> {
-        for track in tracks {
-            if track.samples.is_empty() {
-                return Err(SampleError::Empty);
-            }
-            if track.configuration.is_none() {
-                return Err(SampleError::NoParameterSets);
-            }
-        }
+        tracks.iter().try_for_each(Track::check)?;
         let (mut chunks, samples, size) = place(tracks, order.clone());
         // The header of the box of the samples has eight bytes more where they are 4 GiB or more.
         let is_long = size + HEADER as u64 > u64::from(u32::MAX);
@@ -293,7 +306,7 @@ impl Layout {
             put(&mut index, b"ftyp", |out| {
                 out.extend(b"isom\0\0\x02\0isomiso2iso6mp41");
             });
-            put_movie(&mut index, tracks, chunks);
+            put_movie(&mut index, tracks, Some(chunks));
             put_u32(&mut index, if is_long { 1 } else { (size + HEADER as u64) as u32 });
             index.extend(b"mdat");
             if is_long {
@@ -353,13 +366,14 @@ fn place(tracks: &[Track], order: impl Iterator<Item = usize>) -> (Vec<Chunks>, 
     (chunks, samples, offset)
 }
 
-fn put_movie(out: &mut Vec<u8>, tracks: &[Track], chunks: &[Chunks]) {
+/// The index; without chunks that of a file in fragments.
+pub(super) fn put_movie(out: &mut Vec<u8>, tracks: &[Track], chunks: Option<&[Chunks]>) {
     put(out, b"moov", |out| {
         put_full(out, b"mvhd", 0, 0, |out| {
             out.extend([0; 8]);
             put_u32(out, MOVIE_TIMESCALE);
             let ends = tracks.iter().map(Track::presentation).map(|(duration, delay)| duration + delay);
-            put_u32(out, saturated(ends.max().unwrap_or(0)));
+            put_u32(out, chunks.map_or(0, |_| saturated(ends.max().unwrap_or(0))));
             put_u32(out, 0x1_0000);
             put_u16(out, 0x100);
             out.extend([0; 10]);
@@ -367,8 +381,18 @@ fn put_movie(out: &mut Vec<u8>, tracks: &[Track], chunks: &[Chunks]) {
             out.extend([0; 24]);
             put_u32(out, tracks.len() as u32 + 1);
         });
-        for ((track, chunks), number) in tracks.iter().zip(chunks).zip(1..) {
-            track.put(out, number, chunks);
+        for (track, number) in tracks.iter().zip(1..) {
+            track.put(out, number, chunks.map(|chunks| &chunks[number as usize - 1]));
+        }
+        if chunks.is_none() {
+            put(out, b"mvex", |out| {
+                // Each fragment says all of its sample; the entry is the first of its track (8.8.3).
+                for number in 1..=tracks.len() as u32 {
+                    put_full(out, b"trex", 0, 0, |out| {
+                        [number, 1, 0, 0, 0].into_iter().for_each(|value| put_u32(out, value));
+                    });
+                }
+            });
         }
     });
 }

@@ -1,8 +1,9 @@
-//! MP4 files whose index stands in front (ISO/IEC 14496-12, -14, -15): written for streams of video and sound, and read as they
-//! come over a stream of bytes.
+//! MP4 files whose index stands in front, or that are in fragments (ISO/IEC 14496-12, -14, -15): written for streams of video and
+//! sound, and read as they come over a stream of bytes.
 //!
 //! [`Track`] takes the access units of one stream, of which it keeps sizes and times, [`Layout`] makes the index of several, and
-//! [`sample`] turns an access unit into the bytes that stand in the file. [`Demultiplexer`] does the other way: it finds the
+//! [`sample`] turns an access unit into the bytes that stand in the file. [`Fragmenter`] makes fragments of one access unit each, of
+//! which some can be left out. [`Demultiplexer`] does the other way: it finds the
 //! index, cuts the samples as they come, and gives out access units.
 //!
 //! # What is kept
@@ -17,6 +18,7 @@ mod coding;
 mod configuration;
 mod demultiplexer;
 mod descriptors;
+mod fragments;
 mod index;
 mod layout;
 mod nal;
@@ -25,5 +27,6 @@ mod tests;
 
 pub use coding::{SampleError, Shape, sample};
 pub use demultiplexer::{Demultiplexer, Unit};
+pub use fragments::{Fragmenter, SampleTime};
 pub use index::{IndexError, MOST_INDEX_BYTES, ReadTrack};
 pub use layout::{Layout, Track};

@@ -123,10 +123,10 @@ fn files_that_are_not_read_are_refused_by_what_they_are() {
     let begin = boxed(b"ftyp", b"isom\0\0\0\0");
     let with = |more: &[u8]| refused(&[&begin[..], more].concat());
     assert!(with(&boxed(b"mdat", b"samples")).starts_with("the index (moov) stands behind"));
-    assert!(with(&boxed(b"moof", b"")).contains("fragments"));
+    assert!(with(&boxed(b"moof", b"")).starts_with("a fragment (moof) stands before the index"));
     assert_eq!(with(&boxed(b"free", b"")), "there is no box \"moov\" in box \"the file\"");
     assert_eq!(with(&boxed(b"moov", b"")), "there is no track of video or sound");
-    assert_eq!(with(&boxed(b"moov", &boxed(b"mvex", b""))), "the file is in fragments (moof), which are not read");
+    assert_eq!(with(&boxed(b"moov", &boxed(b"mvex", b""))), "there is no track of video or sound");
     assert_eq!(with(&boxed(b"moov", &boxed(b"trak", b""))), "there is no box \"mdia\" in box \"trak\"");
     assert_eq!(with(&boxed(b"moov", b"\0\0\0\x09trak")), "box \"moov\" is cut off");
     assert!(with(&[0, 0, 0, 1, b'm', b'o', b'o', b'v', 0, 0, 0, 9, 0, 0, 0, 0]).starts_with("bytes of the index"));
@@ -161,6 +161,92 @@ fn files_that_are_not_read_are_refused_by_what_they_are() {
     assert_eq!(changed(b"stsd", 12, u32::from_be_bytes(*b"enca")), "samples of \"enca\" are not read");
 }
 
+/// A file in fragments of these access units in this order, and where in it each fragment begins.
+fn fragmented(tracks: &[(StreamType, Shape, &[Bytes])], order: &[usize]) -> (Vec<u8>, Vec<usize>) {
+    let begun = tracks.iter().map(|(coding, shape, units)| {
+        let mut track = Track::new(*coding, *shape, 12_800, 0);
+        track.push(&units[0], 0, 0, true).unwrap();
+        track
+    });
+    let mut fragmenter = Fragmenter::new(begun.collect()).unwrap();
+    let (mut file, mut next, mut begins) = (fragmenter.index().to_vec(), vec![0; tracks.len()], Vec::new());
+    for &track in order {
+        let number = next[track];
+        next[track] += 1;
+        let time = SampleTime { decode: 512 * number as u64, composition: 0, duration: 512 };
+        begins.push(file.len());
+        file.extend(fragmenter.fragment(track, &tracks[track].2[number], time, number % 3 == 0).unwrap());
+    }
+    (file, begins)
+}
+
+#[test]
+fn fragments_are_read_and_any_of_them_can_be_left_out() {
+    let pictures: Vec<Bytes> = (0..4).map(picture).collect();
+    let packets = sound(3);
+    let tracks = [(StreamType::H264, PICTURE, &pictures[..]), (StreamType::Mpeg1Audio, SOUND, &packets[..])];
+    let order = [0, 1, 0, 1, 1, 0, 0];
+    let (file, begins) = fragmented(&tracks, &order);
+    let mut next = [0, 0];
+    let expected: Vec<_> = order
+        .map(|track| {
+            next[track] += 1;
+            (track, true, tracks[track].2[next[track] - 1].clone())
+        })
+        .into();
+    for piece in [1, 7, 100, file.len()] {
+        assert_eq!(read(&file, piece), (expected.clone(), None), "{piece}");
+    }
+    for left_out in 1..order.len() {
+        let end = begins.get(left_out + 1).copied().unwrap_or(file.len());
+        let rest = [&file[..begins[left_out]], &file[end..]].concat();
+        let mut fewer = expected.clone();
+        fewer.remove(left_out);
+        assert_eq!(read(&rest, 50), (fewer, None), "{left_out}");
+    }
+    // Cut off, the last is not whole; between two fragments nothing is missing.
+    let (cut, fault) = read(&file[..file.len() - 1], 9);
+    assert_eq!((cut.last(), cut.len(), fault), (Some(&(0, false, Bytes::new())), 7, None));
+    assert_eq!(read(&file[..begins[6]], 9), (expected[..6].to_vec(), None));
+    assert_eq!(read(&file[..begins[6] + 30], 9), (expected[..6].to_vec(), None));
+}
+
+#[test]
+fn fragments_that_make_no_sense_are_refused() {
+    let packets = sound(3);
+    let (good, begins) = fragmented(&[(StreamType::Mpeg1Audio, SOUND, &packets[..])], &[0, 0, 0]);
+    let changed = |kind: &[u8; 4], at: usize, value: u32| {
+        let mut file = good.clone();
+        let found = file.windows(4).position(|window| window == kind).unwrap() + 4 + at;
+        file[found..found + 4].copy_from_slice(&value.to_be_bytes());
+        read(&file, 16)
+    };
+    let refused = |kind, at, value| changed(kind, at, value).1.unwrap().to_string();
+    assert_eq!(refused(b"trun", 4, 2), "box \"trun\" is cut off");
+    assert_eq!(refused(b"trun", 8, 4), "samples overlap, or stand before the end of the index");
+    assert_eq!(refused(b"trun", 16, 0), "the tables of a track do not fit each other: a sample is empty");
+    // Many samples that take no room in the index: nothing is said of any.
+    let flags = 1;
+    assert!(refused(b"trun", 0, flags).contains("a sample is empty"), "no size is said anywhere");
+    let (kind, at, most) = (b"trun", 4, u32::MAX);
+    let mut file = good.clone();
+    let found = file.windows(4).position(|window| window == kind).unwrap() + 4;
+    file[found..found + 4].copy_from_slice(&flags.to_be_bytes());
+    file[found + at..found + at + 4].copy_from_slice(&most.to_be_bytes());
+    assert_eq!(read(&file, 16).1.unwrap().to_string(), "samples of a run without sizes: more than 65536");
+    // A sample behind the data of its fragment: the next fragment comes first.
+    let reason = refused(b"trun", 8, 10_000);
+    assert_eq!(reason, "the tables of a track do not fit each other: samples of a fragment are not where it says");
+    // Of a track that the index does not have there are no samples.
+    let (units, fault) = changed(b"tfhd", 4, 7);
+    assert_eq!((units.len(), fault), (2, None));
+    let between = [&good[..begins[1]], b"\0\0\0\x08moov", &good[begins[1]..]].concat();
+    let reason = read(&between, 16).1.unwrap().to_string();
+    assert_eq!(reason, "the file is in fragments (moof), and a box \"moov\" stands between them");
+    let huge = [&good[..begins[1]], b"\0\x20\0\0moof"].concat();
+    assert_eq!(read(&huge, 16).1.unwrap().to_string(), "bytes of the index: more than 1048576");
+}
+
 proptest! {
     #[test]
     fn what_is_written_is_read_again_however_it_is_cut(
@@ -182,12 +268,14 @@ proptest! {
             (StreamType::Mpeg2Video, PICTURE, &other[..]),
             (StreamType::Mpeg2Audio, SOUND, &sound[..]),
         ];
-        let (units, fault) = read(&file(&tracks, &order), piece);
-        prop_assert_eq!(fault, None);
-        for (track, (_, _, expected)) in tracks.iter().enumerate() {
-            let came = units.iter().filter(|(own, complete, _)| *own == track && *complete);
-            let came: Vec<_> = came.map(|(_, _, bytes)| bytes.clone()).collect();
-            prop_assert!(&came == expected, "track {}", track);
+        for file in [file(&tracks, &order), fragmented(&tracks, &order).0] {
+            let (units, fault) = read(&file, piece);
+            prop_assert_eq!(fault, None);
+            for (track, (_, _, expected)) in tracks.iter().enumerate() {
+                let came = units.iter().filter(|(own, complete, _)| *own == track && *complete);
+                let came: Vec<_> = came.map(|(_, _, bytes)| bytes.clone()).collect();
+                prop_assert!(&came == expected, "track {}", track);
+            }
         }
     }
 }
