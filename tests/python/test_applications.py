@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from own_program import children
 import framewire
 from framewire import application_congestion, emulator, movie
 from framewire.errors import InputError, MachineError
+from framewire.scenario import read
 
 SECONDS = 4
 FRAMES = SECONDS * 25
@@ -382,7 +382,7 @@ def test_hosts_of_applications_have_the_congestion_control_of_the_scenario(film:
         assert had == (name if name in allowed else machine)
         assert had in (result.directory / "logs" / "x.sender.log").read_text()
         assert had in (result.directory / "logs" / "x.receiver.log").read_text()
-        told = application_congestion.note(tomllib.loads(result.results.scenario), meta, result.results.protocols)
+        told = application_congestion.note(read(result.results.scenario), meta, result.results.protocols)
         assert (told is None) == (had == name)
     together = 'layout = "together"\n' + scenario(film, flow + flow.replace('"x"', '"y"\ncongestion = "reno"'))
     with pytest.raises(InputError, match="flow y, congestion: applications that share hosts share it"):

@@ -22,6 +22,9 @@ ENCODERS = {
     "h264": "-c:v libx264 -x264-params keyint=25:bframes=3:scenecut=0:threads=1",
     "h265": "-c:v libx265 -x265-params keyint=25:bframes=3:open-gop=0:scenecut=0:pools=none:log-level=none",
 }
+IN_CONTAINERS = [codec for codec in ENCODERS if codec != "obu"]
+"""Those that transport streams and MP4 files carry."""
+
 BARE = {"obu", "h264", "h265"}
 """Those whose films are elementary streams; FFmpeg takes m4v for a name of MP4."""
 

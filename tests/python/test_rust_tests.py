@@ -110,7 +110,9 @@ def test_only_what_is_asked_for_is_built(
     assert list(runner.built(for_python)) == []
     words = (tmp_path / "said").read_text().split()
     excluded = {word.partition("=framewire-")[2] for word in words if word.startswith("--exclude=")}
-    expected = {"benches"} if for_python else {"benches", "emu", "endpoint", "gst", "python", "real", "sockets"}
+    expected = (
+        {"benches"} if for_python else {"benches", "emu", "endpoint", "gst", "kernel", "python", "real", "sockets"}
+    )
     assert excluded | {"gst"} == expected | {"gst"}
     assert ("--example=lane" in words) == for_python
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from test_emulated import capable
-from test_rtp_payloads import ENCODERS, LOSSY, NARROW, STALL, check, check_fates, films  # noqa: F401
+from test_rtp_payloads import IN_CONTAINERS, LOSSY, NARROW, STALL, check, check_fates, films  # noqa: F401
 
 import framewire
 
@@ -15,7 +15,7 @@ def scenario(film: Path, network: str, transport: str) -> str:
     return f'name = "test"\n[movie]\nsource = "{film}"\n{network}{STALL}[[flow]]\ntransport = "{transport}"\n'
 
 
-@pytest.mark.parametrize("codec", ENCODERS)
+@pytest.mark.parametrize("codec", IN_CONTAINERS)
 @pytest.mark.parametrize(
     ("transport", "network"),
     [
@@ -44,7 +44,7 @@ def test_the_decoder_shows_what_the_ledger_says(
 @pytest.mark.real_time
 @pytest.mark.skipif(capable() is not None, reason=f"no emulated world here: {capable()}")
 @pytest.mark.parametrize("transport", ["ts", "ts+rtp", "ts+tcp+dependency"])
-@pytest.mark.parametrize("codec", ENCODERS)
+@pytest.mark.parametrize("codec", IN_CONTAINERS)
 def test_it_does_so_over_the_kernels_sockets(
     codec: str,
     transport: str,
