@@ -67,6 +67,19 @@ fn read(file: &[u8], piece: usize) -> Vec<(StreamType, Vec<Bytes>)> {
     tracks
 }
 
+/// FFmpeg decodes a file of one stream as the stream itself, and it is read here as that.
+fn check_file(scratch: &Scratch, coding: StreamType, suffix: &str, units: &[Bytes], file: &[u8]) {
+    let (plain, mp4) = (scratch.file(&format!("plain.{suffix}")), scratch.file("file.mp4"));
+    std::fs::write(&plain, units.concat()).unwrap();
+    std::fs::write(&mp4, file).unwrap();
+    let (expected, came) = (decoded(&plain), decoded(&mp4));
+    assert!(expected.len() > 10 && came == expected, "{coding:?}: {} of {}", came.len(), expected.len());
+    // Start codes may be longer than annex B demands; what is between them is the same.
+    let samples = |units: &[Bytes]| units.iter().map(|unit| sample(coding, unit).unwrap()).collect::<Vec<_>>();
+    let [(one, came)] = &read(file, 10_000)[..] else { panic!("{coding:?}: one track") };
+    assert!(*one == coding && samples(came) == samples(units), "{coding:?}");
+}
+
 #[test]
 fn ffmpeg_decodes_our_files_as_the_streams_that_they_are_made_of() {
     if !are_there(&["ffmpeg"]) {
@@ -81,15 +94,7 @@ fn ffmpeg_decodes_our_files_as_the_streams_that_they_are_made_of() {
         let layout = Layout::new(&[track], units.iter().map(|_| 0)).unwrap();
         let samples = units.iter().map(|unit| sample(coding, unit).unwrap());
         let file: Vec<u8> = std::iter::once(layout.index()).chain(samples).flatten().collect();
-        let (plain, mp4) = (scratch.file(&format!("plain.{suffix}")), scratch.file("file.mp4"));
-        std::fs::write(&plain, units.concat()).unwrap();
-        std::fs::write(&mp4, &file).unwrap();
-        let (expected, came) = (decoded(&plain), decoded(&mp4));
-        assert!(expected.len() > 10 && came == expected, "{coding:?}: {} of {}", came.len(), expected.len());
-        // Start codes may be longer than annex B demands; what is between them is the same.
-        let samples = |units: &[Bytes]| units.iter().map(|unit| sample(coding, unit).unwrap()).collect::<Vec<_>>();
-        let [(one, came)] = &read(&file, 10_000)[..] else { panic!("{coding:?}: one track") };
-        assert!(*one == coding && samples(came) == samples(&units), "{coding:?}");
+        check_file(&scratch, coding, suffix, &units, &file);
     }
 }
 
@@ -108,14 +113,7 @@ fn ffmpeg_decodes_our_fragments_as_the_streams_that_they_are_made_of() {
             let time = SampleTime { decode: FRAME * number, composition: 0, duration: FRAME as u32 };
             file.extend(fragmenter.fragment(0, unit, time, number == 0).unwrap());
         }
-        let (plain, mp4) = (scratch.file(&format!("plain.{suffix}")), scratch.file("file.mp4"));
-        std::fs::write(&plain, units.concat()).unwrap();
-        std::fs::write(&mp4, &file).unwrap();
-        let (expected, came) = (decoded(&plain), decoded(&mp4));
-        assert!(expected.len() > 10 && came == expected, "{coding:?}: {} of {}", came.len(), expected.len());
-        let samples = |units: &[Bytes]| units.iter().map(|unit| sample(coding, unit).unwrap()).collect::<Vec<_>>();
-        let [(one, came)] = &read(&file, 10_000)[..] else { panic!("{coding:?}: one track") };
-        assert!(*one == coding && samples(came) == samples(&units), "{coding:?}");
+        check_file(&scratch, coding, suffix, &units, &file);
     }
 }
 
