@@ -121,7 +121,7 @@ def heard(run: ReportRun, screen: Screen, begin_s: float, end_s: float) -> Itera
         decoded, made = Path(directory) / "sent.pcm", Path(directory) / "heard.pcm"
         # No moment of the movie is played before its time.
         _decode(source, decoded, end_s - start_s)
-        samples = np.fromfile(decoded, dtype="<i2").reshape(-1, CHANNELS)
+        samples = np.memmap(decoded, dtype="<i2", mode="r").reshape(-1, CHANNELS)
         played = np.memmap(made, dtype="<i2", mode="w+", shape=(round((end_s - begin_s) * RATE), CHANNELS))
         for packet in packets_of(run, screen):
             since = samples[_sample(packet.begin_s - start_s) : _sample(packet.end_s - start_s)]
@@ -142,5 +142,5 @@ def _decode(source: Path, out: Path, seconds: float) -> None:
     command += ["-f", "s16le", "-ar", str(RATE), "-ac", str(CHANNELS), str(out)]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     refuse_crash("ffmpeg", done.returncode)
-    if done.returncode != 0:
-        raise StreamError(f"the sound that was sent cannot be decoded: {done.stderr.strip()}")
+    if done.returncode != 0 or not out.stat().st_size:
+        raise StreamError(f"the sound that was sent cannot be decoded: {done.stderr.strip() or 'there is none'}")
