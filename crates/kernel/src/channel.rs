@@ -30,7 +30,7 @@ pub(crate) struct Channel {
 pub(crate) enum Socket {
     /// Datagrams to and from a peer that is known.
     Datagram(UdpSender, UdpReceiver),
-    /// Datagrams of whoever is heard first.
+    /// Datagrams of the sender that is heard first.
     Bound(UdpReceiver),
     Listening(TcpListener),
     /// A connection that this end is to open.

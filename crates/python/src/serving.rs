@@ -25,7 +25,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// and the movie itself.
 type Shown<'py> = (String, PathBuf, Option<String>, String, Bound<'py, LoadedMovie>);
 
-/// Serves movies by the flows of a scenario to whoever asks, and fills the directory, which exists, with what clients were sent.
+/// Serves movies by the flows of a scenario to all clients that ask, and fills the directory, which exists, with what clients were sent.
 /// `listener` is called with `"event"` and JSON. Returns what came of it, as JSON; Ctrl-C ends it with its result.
 #[pyfunction]
 #[pyo3(signature = (

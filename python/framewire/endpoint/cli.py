@@ -178,7 +178,7 @@ def send(
     With --to, the movie goes there as it is, frame by frame at its times, by any transport of the lab whose sender
     opens the connection (not http, not rtsp); what was offered, given up and sent is recorded, and framewire report
     SENDER_DIR RECEIVER_DIR joins it with what came.
-    With --serve, whoever may connect fetches the file as it is, as MP4 or as a transport stream, by HTTP, or plays it
+    With --serve, any client fetches the file as it is, as MP4 or as a transport stream, by HTTP, or plays it
     by RTSP (interleaved); at most --clients at a time, with headers of 16 KiB, and --patience for one that takes
     nothing (docs/serving.md).
     Without both, each client has the rate and the level that its network carries.

@@ -89,7 +89,7 @@ def serve(
     user: str | None = None,
     listener: Listener | None = None,
 ) -> End:
-    """Serves a movie, or every movie of a folder, to whoever asks, until it is interrupted.
+    """Serves a movie, or every movie of a folder, to all clients that ask, until it is interrupted.
 
     Args:
         source: a file with video in it, or a folder: of that, every such file in it, but none in folders below it.
