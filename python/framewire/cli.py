@@ -33,7 +33,7 @@ from framewire.commands import (
     stdout,
     warn,
 )
-from framewire.endpoint import cli as endpoint_cli
+from framewire.endpoint import receive_cli, send_cli
 from framewire.errors import InputError, RunError
 from framewire.movie.ladder import cli as ladder_cli
 from framewire.run import WORLDS
@@ -312,13 +312,13 @@ app.command(
     short_help="Send a movie, or serve an adaptive stream.",
     epilog="Example: framewire send holiday.mp4 --to 127.0.0.1:5004 --transport ts. To clients: "
     "framewire send mild/movie.vtp --listen 127.0.0.1:5004",
-)(endpoint_cli.send)
+)(send_cli.send)
 app.command(
     "receive",
     short_help="Receive a movie, or an adaptive stream.",
     epilog="Example: framewire receive 127.0.0.1:5004 --transport ts. From a server: "
     "framewire receive 127.0.0.1:5004 movie --out received.m4v",
-)(endpoint_cli.receive)
+)(receive_cli.receive)
 
 
 @scenario_app.command(epilog="Example: framewire scenario resolve scenarios/quick.toml --set seed=7")

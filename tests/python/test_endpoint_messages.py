@@ -21,8 +21,7 @@ from test_endpoint import Serving, heard, made_movie, movie, probed, serving
 from typer.testing import CliRunner
 
 from framewire import cli, endpoint
-from framewire.endpoint import cli as endpoint_cli
-from framewire.endpoint import closing_message
+from framewire.endpoint import closing_message, receive_cli
 from framewire.errors import InputError, RunError
 from framewire.movie import ladder
 from framewire.movie.ladder import build
@@ -121,7 +120,7 @@ def verdict(**given: Any) -> str | None:
 def spoken(capsys: pytest.CaptureFixture[str], *, by: str, **given: Any) -> str:
     """What ``framewire receive`` prints of a session with audio."""
     viewed = {"ended": "Stopped", "packets": 9, "frames": 20, "frames_lost": 30, "frames_by_level": [20], "bytes": 0}
-    endpoint_cli._show({**viewed, "audio": {"file": "a.mp3", "packets": 40, "lost": 396}, **given}, None, by=by)
+    receive_cli._show({**viewed, "audio": {"file": "a.mp3", "packets": 40, "lost": 396}, **given}, None, by=by)
     return capsys.readouterr().out
 
 
