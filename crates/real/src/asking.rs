@@ -9,7 +9,7 @@ use framewire_media::access_unit::Codec;
 use framewire_recording::record::FlowStatus;
 use framewire_session::half::End as Side;
 use framewire_session::lifecycle::{FlowEnd, MovieReceiving};
-use framewire_session::{Announcement, AskedFor, ChannelSetup, FlowRecording, codec_of};
+use framewire_session::{Announcement, AskedFor, ChannelSetup, FlowRecording, codec_of, codec_of_file};
 use framewire_sockets::{Interest, TcpOptions, TcpRead, TcpSender, wait, wait_watching};
 use framewire_transport::TransportKind;
 use framewire_transport::socket::StreamSocket;
@@ -248,26 +248,26 @@ impl FoundIn {
         } else {
             bytes
         };
-        let codings: Vec<_> = if let Some(file) = &mut self.file {
+        let codecs: Vec<_> = if let Some(file) = &mut self.file {
             file.handle_bytes(now, bytes);
             if let Some(fault) = file.poll_fault() {
                 return Err(fault.to_string());
             }
             while file.poll_unit().is_some() {}
-            file.tracks().iter().map(|track| track.coding).collect()
+            file.tracks().iter().map(|track| codec_of_file(track.coding)).collect()
         } else if let Some(stream) = &mut self.stream {
             stream.handle_bytes(now, bytes);
             while stream.poll_unit().is_some() || stream.poll_fault().is_some() {}
             stream
                 .program()
-                .map(|program| program.tracks.iter().map(|track| track.stream_type).collect())
+                .map(|program| program.tracks.iter().map(|track| codec_of(track.stream_type)).collect())
                 .unwrap_or_default()
         } else {
             Vec::new()
         };
-        match codings.iter().find_map(|&coding| codec_of(coding)) {
+        match codecs.iter().find_map(|&codec| codec) {
             Some(codec) => Ok(Some((self.file.is_some(), codec))),
-            None if codings.is_empty() => Ok(None),
+            None if codecs.is_empty() => Ok(None),
             None => Err("there is no video in it that is received".to_owned()),
         }
     }

@@ -1,8 +1,9 @@
 //! A receiver that asks any server for a movie: what it asks for, and what it then expects.
 
 use framewire_media::access_unit::Codec;
-use framewire_transport::registry::{Session, payload_format, stream_type};
+use framewire_transport::registry::{Session, file_coding, payload_format, stream_type};
 use framewire_units::{Seed, Timestamp};
+use framewire_wire::mp4::Coding;
 use framewire_wire::mpeg_ts::StreamType;
 use framewire_wire::rtsp::Account;
 
@@ -65,8 +66,16 @@ impl AskedFor {
     }
 }
 
-/// The codec of a stream of a program or file; `None` of sound, and of what is not received.
-pub fn codec_of(coding: StreamType) -> Option<Codec> {
-    let is_so = |codec: &Codec| [true, false].iter().any(|&mpeg2| stream_type(*codec, mpeg2) == Some(coding));
-    Codec::ALL.iter().copied().find(is_so)
+/// The codec of a stream of a program; `None` of sound, and of what is not received.
+pub fn codec_of(stream: StreamType) -> Option<Codec> {
+    codec_that(|codec, mpeg2| stream_type(codec, mpeg2) == Some(stream))
+}
+
+/// The same of a track of a file.
+pub fn codec_of_file(coding: Coding) -> Option<Codec> {
+    codec_that(|codec, mpeg2| file_coding(codec, mpeg2) == Some(coding))
+}
+
+fn codec_that(is_so: impl Fn(Codec, bool) -> bool) -> Option<Codec> {
+    Codec::ALL.iter().copied().find(|&codec| is_so(codec, true) || is_so(codec, false))
 }

@@ -28,7 +28,7 @@ const DELIMITER: [u8; 2] = [0x12, 0];
 const ENCODERS: [&[&str]; 2] = [&["libaom-av1", "-cpu-used", "8"], &["libsvtav1", "-preset", "10"]];
 
 /// Two seconds of an encoder.
-fn stream(scratch: &Scratch, encoder: &[&str]) -> (PathBuf, Vec<u8>) {
+pub(crate) fn stream(scratch: &Scratch, encoder: &[&str]) -> (PathBuf, Vec<u8>) {
     let path = scratch.file(&format!("{}.obu", encoder[0]));
     let picture = "testsrc2=size=320x240:rate=25:duration=2,noise=alls=10:allf=t";
     let mut command = Command::new("ffmpeg");
@@ -40,7 +40,7 @@ fn stream(scratch: &Scratch, encoder: &[&str]) -> (PathBuf, Vec<u8>) {
 }
 
 /// A temporal unit begins with its delimiter. Sizes in the units say where the next one is.
-fn temporal_units(stream: &[u8]) -> Vec<&[u8]> {
+pub(crate) fn temporal_units(stream: &[u8]) -> Vec<&[u8]> {
     let (mut starts, mut at) = (Vec::new(), 0);
     while at < stream.len() {
         if stream[at..].starts_with(&DELIMITER) {
@@ -84,7 +84,7 @@ fn newer_ffmpeg() -> Option<PathBuf> {
 }
 
 #[test]
-fn temporal_units_of_encoders_come_out_to_the_byte() {
+pub(crate) fn temporal_units_of_encoders_come_out_to_the_byte() {
     if !are_there(&["ffmpeg"]) {
         return;
     }

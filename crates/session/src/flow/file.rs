@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use framewire_transport::registry::{sound_type, stream_type};
+use framewire_transport::registry::{file_coding, sound_coding};
 use framewire_transport::{FileFragments, FileSamples, SoundTimes};
 use framewire_units::Duration;
-use framewire_wire::mp4::{Fragmenter, Layout, SampleError, Shape, Track};
-use framewire_wire::mpeg_ts::StreamType;
+use framewire_wire::mp4::{Coding, Fragmenter, Layout, SampleError, Shape, Track};
 use framewire_wire::rtp_payload::CLOCK_RATE;
 
 use crate::plan::SendingPlan;
@@ -47,9 +46,9 @@ impl MovieFile {
     /// When it has a frame or a packet that cannot stand in a file, or not what its decoder needs first.
     pub(super) fn new(plan: &SendingPlan) -> Result<Self, SampleError> {
         let mpeg2 = plan.movie().index.sequence.mpeg2;
-        let video = stream_type(plan.codec(), mpeg2).expect("invariant: the transport carries the codec in files");
+        let video = file_coding(plan.codec(), mpeg2).expect("invariant: the transport carries the codec in files");
         let mut tracks = vec![video_track(plan, video)?];
-        let sound = plan.sound().map(|sound| (sound, sound_type(sound.format())));
+        let sound = plan.sound().map(|sound| (sound, sound_coding(sound.format())));
         if let Some((sound, coding)) = sound {
             tracks.push(sound_track(sound, coding)?);
         }
@@ -88,7 +87,7 @@ impl FragmentedMovie {
     /// When its first frame or packet cannot stand in a file, or lacks what a decoder needs first.
     pub(super) fn new(plan: &SendingPlan) -> Result<Self, SampleError> {
         let sequence = &plan.movie().index.sequence;
-        let video = stream_type(plan.codec(), sequence.mpeg2);
+        let video = file_coding(plan.codec(), sequence.mpeg2);
         let video = video.expect("invariant: the transport carries the codec in files");
         let reordering = ticks(plan.longest_reordering().as_nanos() as i128, CLOCK_RATE);
         let mut track = Track::new(video, shape_of(plan), CLOCK_RATE, -reordering);
@@ -96,7 +95,8 @@ impl FragmentedMovie {
         let mut tracks = vec![track];
         let sound = plan.sound().map(sound_times);
         if let (Some(sound), Some(times)) = (plan.sound(), sound) {
-            let mut track = Track::new(sound_type(sound.format()), shape_of_sound(sound), times.timescale, times.start);
+            let mut track =
+                Track::new(sound_coding(sound.format()), shape_of_sound(sound), times.timescale, times.start);
             track.push(&sound.bytes(0), 0, 0, true)?;
             tracks.push(track);
         }
@@ -114,7 +114,7 @@ fn shape_of(plan: &SendingPlan) -> Shape {
 
 fn shape_of_sound(sound: &Sound) -> Shape {
     let format = sound.format();
-    Shape::Sound { channels: format.channels, sample_rate: format.sample_rate }
+    Shape::Sound { channels: format.channels, sample_rate: format.sample_rate, pre_skip: 0 }
 }
 
 /// Ticks are samples, so that times of packets are exact.
@@ -127,7 +127,7 @@ fn sound_times(sound: &Sound) -> SoundTimes {
 
 /// Frames by their times of decoding and presentation, each counted from the first one; presentation is moved so far that no
 /// frame is presented before it is decoded.
-fn video_track(plan: &SendingPlan, coding: StreamType) -> Result<Track, SampleError> {
+fn video_track(plan: &SendingPlan, coding: Coding) -> Result<Track, SampleError> {
     let sequence = &plan.movie().index.sequence;
     let rate = sequence.frame_rate.numerator.max(1);
     let timescale =
@@ -144,7 +144,7 @@ fn video_track(plan: &SendingPlan, coding: StreamType) -> Result<Track, SampleEr
     Ok(track)
 }
 
-fn sound_track(sound: &Sound, coding: StreamType) -> Result<Track, SampleError> {
+fn sound_track(sound: &Sound, coding: Coding) -> Result<Track, SampleError> {
     let SoundTimes { timescale, start, .. } = sound_times(sound);
     let ticks = |number| ticks(sound.start_of(number).into(), timescale);
     let mut track = Track::new(coding, shape_of_sound(sound), timescale, start);

@@ -21,7 +21,7 @@ use framewire_wire::rtp_payload::PacketRule;
 
 pub use names::UnknownTransport;
 pub use parts::{Format, Parts, Queue, Session, Socket, SocketKind};
-pub use payload::{payload_format, sound_format, sound_type, stream_type};
+pub use payload::{file_coding, payload_format, sound_coding, sound_format, sound_type, stream_type};
 
 use crate::datagram::Overflow;
 use crate::frame::Payload;

@@ -3,7 +3,7 @@
 use framewire_media::access_unit::Codec;
 use framewire_units::keywords;
 
-use super::payload::{carried, carried_by_ts, payload_format, stream_type};
+use super::payload::{carried, carried_by, file_coding, payload_format, stream_type};
 use crate::datagram::Overflow;
 use crate::dependency::DependencyQueue;
 use crate::ifd::IfdPolicy;
@@ -122,8 +122,8 @@ impl Format {
         match self {
             Self::ElementaryStream => true,
             Self::Rtp => payload_format(codec).is_some(),
-            // What has a type in transport streams has an entry in files, too.
-            Self::Ts | Self::Mp4 | Self::FragmentedMp4 => stream_type(codec, true).is_some(),
+            Self::Ts => stream_type(codec, true).is_some(),
+            Self::Mp4 | Self::FragmentedMp4 => file_coding(codec, true).is_some(),
         }
     }
 
@@ -147,7 +147,7 @@ impl Format {
             };
             return Err(format!(
                 "{transport} sends {container}, which here carries {}; the movie is {codec}: {others} carries it",
-                carried_by_ts()
+                carried_by(|codec| self.carries(codec))
             ));
         }
         Err(format!(

@@ -2,6 +2,7 @@
 
 use framewire_media::access_unit::Codec;
 use framewire_media::audio::{AudioCodec, AudioFormat};
+use framewire_wire::mp4::Coding;
 use framewire_wire::mpeg_ts::StreamType;
 use framewire_wire::rtp_payload::{PayloadFormat, aac, av1, h264, h265, mpeg_audio, mpeg_video, mpeg4_video};
 
@@ -31,6 +32,19 @@ pub fn stream_type(codec: Codec, mpeg2: bool) -> Option<StreamType> {
     }
 }
 
+/// What a stream of a codec is in an MP4 file; `None` where it is not carried here.
+pub fn file_coding(codec: Codec, mpeg2: bool) -> Option<Coding> {
+    match codec {
+        Codec::MpegVideo if mpeg2 => Some(Coding::Mpeg2Video),
+        Codec::MpegVideo => Some(Coding::Mpeg1Video),
+        Codec::Mpeg4Part2 => Some(Coding::Mpeg4Part2),
+        Codec::H264 => Some(Coding::H264),
+        Codec::H265 => Some(Coding::H265),
+        Codec::Av1 => Some(Coding::Av1),
+        Codec::MotionJpeg => None,
+    }
+}
+
 /// How RTP carries sound.
 pub fn sound_format(codec: AudioCodec) -> &'static PayloadFormat {
     match codec {
@@ -49,9 +63,18 @@ pub fn sound_type(format: AudioFormat) -> StreamType {
     }
 }
 
-/// All codecs that a transport stream carries, in words.
-pub(super) fn carried_by_ts() -> String {
-    let carried = Codec::ALL.iter().filter(|codec| stream_type(**codec, true).is_some());
+/// What sound is in an MP4 file.
+pub fn sound_coding(format: AudioFormat) -> Coding {
+    match sound_type(format) {
+        StreamType::AacAdts => Coding::Aac,
+        StreamType::Mpeg1Audio => Coding::Mpeg1Audio,
+        _ => Coding::Mpeg2Audio,
+    }
+}
+
+/// All codecs that a container carries, in words.
+pub(super) fn carried_by(container: impl Fn(Codec) -> bool) -> String {
+    let carried = Codec::ALL.iter().filter(|codec| container(**codec));
     let names: Vec<String> = carried.map(Codec::to_string).collect();
     let (last, others) = names.split_last().expect("invariant: there are some");
     format!("{} and {last}", others.join(", "))

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use framewire_wire::mp4;
-use framewire_wire::mpeg_ts::StreamType;
+use framewire_wire::mp4::{self, Coding};
 
 /// Which track of the file is the video.
 const VIDEO: u8 = 0;
@@ -17,7 +16,7 @@ const SOUND: u8 = 1;
 #[derive(Clone, Debug)]
 pub struct FileSamples {
     /// How the tracks are coded: the video, and the sound where there is any.
-    codings: Vec<StreamType>,
+    codings: Vec<Coding>,
     /// Of each sample, its track.
     order: Arc<[u8]>,
     next: usize,
@@ -26,7 +25,7 @@ pub struct FileSamples {
 impl FileSamples {
     /// The samples of a file: how its video is coded, and its sound where there is any; and for each sample in the order in which
     /// they stand, whether it is sound.
-    pub fn new(video: StreamType, sound: Option<StreamType>, order: impl Iterator<Item = bool>) -> Self {
+    pub fn new(video: Coding, sound: Option<Coding>, order: impl Iterator<Item = bool>) -> Self {
         let order = order.map(|is_sound| if is_sound { SOUND } else { VIDEO }).collect();
         Self { codings: [video].into_iter().chain(sound).collect(), order, next: 0 }
     }

@@ -6,8 +6,9 @@ use bytes::{Buf, Bytes, BytesMut};
 use framewire_units::{DataSize, Timestamp};
 
 use super::boxes::{Contents, HEADER, Kind, name};
+use super::coding::ReadTrack;
 use super::fragments::{self, Defaults, MOST_FRAGMENT_BYTES};
-use super::index::{self, IndexError, MOST_INDEX_BYTES, Placed, ReadTrack};
+use super::index::{self, IndexError, MOST_INDEX_BYTES, Placed};
 
 /// An access unit as it came.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,31 +2,12 @@
 
 use super::boxes::{Contents, put_u16};
 use super::index::IndexError;
-use crate::mpeg_ts::StreamType;
 
 /// ES_DescrTag, DecoderConfigDescrTag, DecSpecificInfoTag, SLConfigDescrTag (ISO/IEC 14496-1, table 1).
 const STREAM: u8 = 3;
 const DECODER: u8 = 4;
 const SPECIFIC: u8 = 5;
 const SYNC_LAYER: u8 = 6;
-
-/// objectTypeIndication (ISO/IEC 14496-1, table 5). Video of MPEG-2 is of a profile each; main profile is written.
-const OBJECT_TYPES: [(u8, StreamType); 14] = [
-    (0x20, StreamType::Mpeg4Part2),
-    (0x61, StreamType::Mpeg2Video),
-    (0x60, StreamType::Mpeg2Video),
-    (0x62, StreamType::Mpeg2Video),
-    (0x63, StreamType::Mpeg2Video),
-    (0x64, StreamType::Mpeg2Video),
-    (0x65, StreamType::Mpeg2Video),
-    (0x6A, StreamType::Mpeg1Video),
-    (0x40, StreamType::AacAdts),
-    (0x66, StreamType::AacAdts),
-    (0x67, StreamType::AacAdts),
-    (0x68, StreamType::AacAdts),
-    (0x6B, StreamType::Mpeg1Audio),
-    (0x69, StreamType::Mpeg2Audio),
-];
 
 /// Appends a descriptor.
 fn put(out: &mut Vec<u8>, tag: u8, fill: impl FnOnce(&mut Vec<u8>)) {
@@ -41,16 +22,15 @@ fn put(out: &mut Vec<u8>, tag: u8, fill: impl FnOnce(&mut Vec<u8>)) {
     out.append(&mut inner);
 }
 
-/// Appends the descriptor of a stream, with what its decoder needs first.
-pub(super) fn put_stream(out: &mut Vec<u8>, coding: StreamType, configuration: &[u8]) {
-    let object_type = OBJECT_TYPES.iter().find(|(_, one)| *one == coding).map(|(object_type, _)| *object_type);
+/// Appends the descriptor of a stream by its `objectTypeIndication` (ISO/IEC 14496-1, table 5), with what its decoder needs first.
+pub(super) fn put_stream(out: &mut Vec<u8>, object_type: u8, is_video: bool, configuration: &[u8]) {
     put(out, STREAM, |out| {
         put_u16(out, 0); // ES_ID: in a file 0 (ISO/IEC 14496-14, 3.1.2).
         out.push(0); // No dependence, URL or clock of another stream.
         put(out, DECODER, |out| {
-            out.push(object_type.expect("invariant: what is not NAL units has an object type"));
+            out.push(object_type);
             // streamType, upStream and a reserved bit: visual is 4, audio 5.
-            out.push(if coding.is_video() { 4 << 2 | 1 } else { 5 << 2 | 1 });
+            out.push(if is_video { 4 << 2 | 1 } else { 5 << 2 | 1 });
             out.extend([0; 11]); // Buffer and rates are not stated.
             if !configuration.is_empty() {
                 put(out, SPECIFIC, |out| out.extend(configuration));
@@ -85,8 +65,8 @@ fn find<'a>(mut contents: Contents<'a>, tag: u8) -> Result<Option<Contents<'a>>,
     Ok(None)
 }
 
-/// What stream an `esds` describes, and what its decoder needs first; `None` for one that is not read here.
-pub(super) fn read_stream(mut esds: Contents<'_>) -> Result<Option<(StreamType, Vec<u8>)>, IndexError> {
+/// The `objectTypeIndication` of the stream that an `esds` describes, and what its decoder needs first; `None` where it describes none.
+pub(super) fn read_stream(mut esds: Contents<'_>) -> Result<Option<(u8, Vec<u8>)>, IndexError> {
     esds.version()?;
     let Some(mut stream) = find(esds, STREAM)? else { return Ok(None) };
     stream.u16()?;
@@ -105,6 +85,5 @@ pub(super) fn read_stream(mut esds: Contents<'_>) -> Result<Option<(StreamType, 
     let object_type = decoder.u8()?;
     decoder.bytes(12)?;
     let specific = find(decoder, SPECIFIC)?.map(|specific| specific.rest().to_vec());
-    let coding = OBJECT_TYPES.iter().find(|(number, _)| *number == object_type).map(|(_, coding)| *coding);
-    Ok(coding.map(|coding| (coding, specific.unwrap_or_default())))
+    Ok(Some((object_type, specific.unwrap_or_default())))
 }

@@ -4,9 +4,9 @@
 use bytes::{Bytes, BytesMut};
 
 use super::boxes::{Contents, HEADER, Kind, name, put, put_full, put_u32};
-use super::coding::{SampleError, put_sample, sample_size};
-use super::index::{IndexError, MOST_SAMPLES, Placed, ReadTrack};
-use super::layout::{Track, put_movie};
+use super::coding::{ReadTrack, SampleError, put_sample, sample_size};
+use super::index::{IndexError, MOST_SAMPLES, Placed};
+use super::layout::{Track, put_brands, put_movie};
 
 /// The largest index of a fragment that is taken: it has at most 16 bytes for each sample.
 pub(super) const MOST_FRAGMENT_BYTES: usize = 1 << 20;
@@ -63,7 +63,10 @@ impl Fragmenter {
     pub fn new(tracks: Vec<Track>) -> Result<Self, SampleError> {
         tracks.iter().try_for_each(Track::check)?;
         let mut index = Vec::new();
-        put(&mut index, b"ftyp", |out| out.extend(b"iso6\0\0\0\0iso6mp41"));
+        put(&mut index, b"ftyp", |out| {
+            out.extend(b"iso6\0\0\0\0iso6mp41");
+            put_brands(out, &tracks);
+        });
         put_movie(&mut index, &tracks, None);
         Ok(Self { index: index.into(), tracks, next: 1 })
     }

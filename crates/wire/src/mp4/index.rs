@@ -1,13 +1,8 @@
 //! The index of a file as it is read: its tracks, and where their samples stand.
 
-use bytes::Bytes;
-
-use super::boxes::{Contents, name};
-use super::configuration::{adts_of, read_avc, read_hevc};
-use super::descriptors;
+use super::boxes::Contents;
+use super::coding::ReadTrack;
 use super::fragments::Defaults;
-use super::nal;
-use crate::mpeg_ts::StreamType;
 
 /// The largest index that is taken: it has some 16 bytes for each sample, so that this is that of ten hours.
 pub const MOST_INDEX_BYTES: usize = 64 << 20;
@@ -61,40 +56,6 @@ pub enum IndexError {
     },
 }
 
-/// A track of a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReadTrack {
-    /// How it is coded.
-    pub coding: StreamType,
-    /// Bytes of the length before a NAL unit.
-    length_size: usize,
-    /// Of NAL units, the parameter sets of the index. Of others what the decoder needs first.
-    configuration: Vec<Bytes>,
-    /// Before which samples these may have to come.
-    headers: HeadersBefore,
-}
-
-/// Before which samples the headers of the index belong, where they have none of their own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum HeadersBefore {
-    /// Before each with which decoding begins: entries that have all parameter sets (ISO/IEC 14496-15, 5.4.2.1.1).
-    Syncs,
-    /// Before the first: others may be in samples (8.4.1.1.1), and where they are is not changed.
-    First,
-    /// None: sound.
-    None,
-}
-
-impl HeadersBefore {
-    fn belong_before(self, is_sync: bool, is_first: bool) -> bool {
-        match self {
-            Self::Syncs => is_sync,
-            Self::First => is_first,
-            Self::None => false,
-        }
-    }
-}
-
 /// Where a sample stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Placed {
@@ -103,33 +64,6 @@ pub(super) struct Placed {
     pub(super) track: u8,
     /// The headers of the index belong before it, unless it has its own.
     pub(super) wants_headers: bool,
-}
-
-impl ReadTrack {
-    /// The headers of the index belong before a sample.
-    pub(super) fn wants_headers(&self, is_sync: bool, is_first: bool) -> bool {
-        self.headers.belong_before(is_sync, is_first)
-    }
-
-    /// The access unit that a sample is; `None` where it is none.
-    pub(super) fn unit(&self, sample: &Bytes, wants_headers: bool) -> Option<Bytes> {
-        match self.coding {
-            StreamType::H264 | StreamType::H265 => {
-                let before = if wants_headers { &self.configuration[..] } else { &[] };
-                nal::with_start_codes(self.coding, self.length_size, sample, before)
-            }
-            StreamType::AacAdts => {
-                let header = adts_of(self.configuration.first()?, sample.len())?;
-                Some([&header, &sample[..]].concat().into())
-            }
-            _ if wants_headers => {
-                let headers = self.configuration.first().filter(|headers| !headers.is_empty());
-                let headers = headers.filter(|headers| sample.first_chunk::<4>() != headers.first_chunk());
-                Some(headers.map_or_else(|| sample.clone(), |headers| [&headers[..], &sample[..]].concat().into()))
-            }
-            _ => Some(sample.clone()),
-        }
-    }
 }
 
 /// What an index (`moov`) says.
@@ -188,42 +122,12 @@ fn track(found: Contents<'_>, number: u8, samples: &mut Vec<Placed>) -> Result<O
     let mut description = table.get(b"stsd")?;
     description.bytes(8)?;
     let entry = description.next()?.ok_or_else(|| IndexError::Missing("stsd".to_owned(), "stbl".to_owned()))?;
-    let track = of_entry(entry)?;
-    if track.configuration.iter().map(Bytes::len).sum::<usize>() > MOST_CONFIGURATION {
+    let track = ReadTrack::of_entry(entry)?;
+    if track.configuration_size() > MOST_CONFIGURATION {
         return Err(IndexError::TooMuch { what: "bytes of parameter sets", most: MOST_CONFIGURATION });
     }
-    read_samples(table, number, track.headers, samples)?;
+    read_samples(table, number, &track, samples)?;
     Ok(Some(track))
-}
-
-/// How samples are coded, by their entry (ISO/IEC 14496-12, 8.5.2.2; ISO/IEC 14496-14, 5.6; ISO/IEC 14496-15, 5.4.2 and 8.4.1).
-fn of_entry(mut entry: Contents<'_>) -> Result<ReadTrack, IndexError> {
-    let kind = entry.kind();
-    let refused = || IndexError::Entry(name(kind));
-    let bytes_of = |sets: Vec<Vec<u8>>| sets.into_iter().map(Bytes::from).collect();
-    if !matches!(&kind, b"avc1" | b"avc3" | b"hvc1" | b"hev1" | b"mp4v" | b"mp4a") {
-        return Err(refused());
-    }
-    // What entries of sound and of pictures have in front of their boxes.
-    entry.bytes(if kind == *b"mp4a" { 28 } else { 78 })?;
-    let headers = match &kind {
-        b"avc1" | b"hvc1" => HeadersBefore::Syncs,
-        b"avc3" | b"hev1" | b"mp4v" => HeadersBefore::First,
-        _ => HeadersBefore::None,
-    };
-    let of_nal_units =
-        |coding, (length_size, sets)| ReadTrack { coding, length_size, configuration: bytes_of(sets), headers };
-    match &kind {
-        b"avc1" | b"avc3" => Ok(of_nal_units(StreamType::H264, read_avc(entry.get(b"avcC")?)?)),
-        b"hvc1" | b"hev1" => Ok(of_nal_units(StreamType::H265, read_hevc(entry.get(b"hvcC")?)?)),
-        _ => {
-            let (coding, specific) = descriptors::read_stream(entry.get(b"esds")?)?.ok_or_else(refused)?;
-            if coding.is_video() != (kind == *b"mp4v") {
-                return Err(refused());
-            }
-            Ok(ReadTrack { coding, length_size: 0, configuration: vec![specific.into()], headers })
-        }
-    }
 }
 
 fn number(entry: &[u8], at: usize) -> u32 {
@@ -233,8 +137,8 @@ fn number(entry: &[u8], at: usize) -> u32 {
 /// The samples of a track: their sizes (`stsz`), which of them stand in which chunk (`stsc`), and where chunks stand (`stco`, `co64`).
 fn read_samples(
     table: Contents<'_>,
-    track: u8,
-    headers: HeadersBefore,
+    number_of_track: u8,
+    track: &ReadTrack,
     samples: &mut Vec<Placed>,
 ) -> Result<(), IndexError> {
     let mut sizes = table.get(b"stsz")?;
@@ -277,8 +181,8 @@ fn read_samples(
             }
             sample += 1;
             let is_sync = syncs.as_ref().is_none_or(|syncs| syncs.binary_search(&sample).is_ok());
-            let wants_headers = headers.belong_before(is_sync, sample == 1);
-            samples.push(Placed { offset, size, track, wants_headers });
+            let wants_headers = track.wants_headers(is_sync, sample == 1);
+            samples.push(Placed { offset, size, track: number_of_track, wants_headers });
             offset = offset.checked_add(u64::from(size)).ok_or(IndexError::Overlap)?;
         }
     }

@@ -3,10 +3,7 @@
 use bytes::Bytes;
 
 use super::boxes::{HEADER, put, put_full, put_u16, put_u32};
-use super::coding::{SampleError, Shape, sample_size};
-use super::configuration;
-use super::descriptors;
-use crate::mpeg_ts::StreamType;
+use super::coding::{Coding, SampleError, Shape, put_entry, sample_size};
 
 /// Ticks of a second of the whole presentation.
 const MOVIE_TIMESCALE: u32 = 1_000;
@@ -20,7 +17,7 @@ const UNDETERMINED: u16 = 0x55C4;
 /// One stream of a file: what its index says of it.
 #[derive(Clone, Debug)]
 pub struct Track {
-    coding: StreamType,
+    coding: Coding,
     shape: Shape,
     timescale: u32,
     start: i64,
@@ -48,7 +45,7 @@ pub struct Layout {
 impl Track {
     /// A track without samples, with times in ticks of `timescale` to a second. `start` is the time of the presentation at which
     /// its own times begin; where that is negative, it is presented from 0 on.
-    pub fn new(coding: StreamType, shape: Shape, timescale: u32, start: i64) -> Self {
+    pub fn new(coding: Coding, shape: Shape, timescale: u32, start: i64) -> Self {
         Self { coding, shape, timescale, start, configuration: None, samples: Vec::new() }
     }
 
@@ -59,14 +56,14 @@ impl Track {
     pub fn push(&mut self, unit: &[u8], decode: u64, composition: u32, is_sync: bool) -> Result<(), SampleError> {
         let size = sample_size(self.coding, unit)?;
         if self.configuration.is_none() {
-            self.configuration = configuration::of_unit(self.coding, unit)?;
+            self.configuration = self.coding.configuration(unit, self.shape)?;
         }
         self.samples.push(Sample { size, decode, composition, is_sync });
         Ok(())
     }
 
     /// How it is coded.
-    pub(super) fn coding(&self) -> StreamType {
+    pub(super) fn coding(&self) -> Coding {
         self.coding
     }
 
@@ -219,13 +216,7 @@ impl Track {
 
     fn put_entry(&self, out: &mut Vec<u8>) {
         let configuration = self.configuration.as_deref().unwrap_or_default();
-        let (entry, of_nal_units) = match self.coding {
-            StreamType::H264 => (b"avc3", Some(b"avcC")),
-            StreamType::H265 => (b"hev1", Some(b"hvcC")),
-            coding if coding.is_video() => (b"mp4v", None),
-            _ => (b"mp4a", None),
-        };
-        put(out, entry, |out| {
+        put_entry(out, self.coding, configuration, |out| {
             out.extend([0; 6]);
             put_u16(out, 1);
             match self.shape {
@@ -239,7 +230,7 @@ impl Track {
                     put_u16(out, 24);
                     put_u16(out, u16::MAX);
                 }
-                Shape::Sound { channels, sample_rate } => {
+                Shape::Sound { channels, sample_rate, .. } => {
                     out.extend([0; 8]);
                     put_u16(out, channels.into());
                     put_u16(out, 16);
@@ -247,12 +238,6 @@ impl Track {
                     // A higher rate does not fit the field; decoders of AAC go by its configuration.
                     put_u16(out, u16::try_from(sample_rate).unwrap_or(0));
                     put_u16(out, 0);
-                }
-            }
-            match of_nal_units {
-                Some(kind) => put(out, kind, |out| out.extend(configuration)),
-                None => {
-                    put_full(out, b"esds", 0, 0, |out| descriptors::put_stream(out, self.coding, configuration));
                 }
             }
         });
@@ -305,6 +290,7 @@ impl Layout {
             let mut index = Vec::new();
             put(&mut index, b"ftyp", |out| {
                 out.extend(b"isom\0\0\x02\0isomiso2iso6mp41");
+                put_brands(out, tracks);
             });
             put_movie(&mut index, tracks, Some(chunks));
             put_u32(&mut index, if is_long { 1 } else { (size + HEADER as u64) as u32 });
@@ -343,6 +329,11 @@ impl Layout {
     pub fn samples(&self) -> impl Iterator<Item = u64> {
         self.samples.iter().map(|offset| self.index.len() as u64 + offset)
     }
+}
+
+/// The brands that codings ask for.
+pub(super) fn put_brands(out: &mut Vec<u8>, tracks: &[Track]) {
+    tracks.iter().filter_map(|track| track.coding.brand()).for_each(|brand| out.extend(brand));
 }
 
 /// The chunks of each track and the samples, by where they begin behind the index, and the bytes of all.

@@ -5,13 +5,12 @@ use framewire_units::{DataSize, Timestamp};
 use proptest::prelude::*;
 
 use super::*;
-use crate::mpeg_ts::StreamType;
 
 const PICTURE: Shape = Shape::Picture { width: 352, height: 288 };
-const SOUND: Shape = Shape::Sound { channels: 2, sample_rate: 48_000 };
+const SOUND: Shape = Shape::Sound { channels: 2, sample_rate: 48_000, pre_skip: 0 };
 
 /// A file of these access units in this order, and what it was made of.
-fn file(tracks: &[(StreamType, Shape, &[Bytes])], order: &[usize]) -> Vec<u8> {
+fn file(tracks: &[(Coding, Shape, &[Bytes])], order: &[usize]) -> Vec<u8> {
     let made: Vec<Track> = tracks
         .iter()
         .map(|(coding, shape, units)| {
@@ -67,7 +66,7 @@ fn picture(number: u8) -> Bytes {
 fn samples_come_out_in_their_order_each_with_the_piece_that_has_its_last_byte() {
     let pictures: Vec<Bytes> = (0..4).map(picture).collect();
     let packets = sound(5);
-    let tracks = [(StreamType::H264, PICTURE, &pictures[..]), (StreamType::Mpeg1Audio, SOUND, &packets[..])];
+    let tracks = [(Coding::H264, PICTURE, &pictures[..]), (Coding::Mpeg1Audio, SOUND, &packets[..])];
     let order = [1, 0, 1, 1, 0, 0, 1, 1, 0];
     let file = file(&tracks, &order);
     let mut next = [0, 0];
@@ -84,7 +83,7 @@ fn samples_come_out_in_their_order_each_with_the_piece_that_has_its_last_byte() 
     // Without its last byte the last picture is not whole; without its last sample nothing is known of it.
     let (cut, fault) = read(&file[..file.len() - 1], 10);
     assert_eq!((cut.last(), fault), (Some(&(0, false, Bytes::new())), None));
-    let size = sample(StreamType::H264, &pictures[3]).unwrap().len();
+    let size = sample(Coding::H264, &pictures[3]).unwrap().len();
     assert_eq!(read(&file[..file.len() - size], 10).0.len(), expected.len() - 1);
     let mut demultiplexer = Demultiplexer::new(DataSize::from_bytes(1 << 20));
     demultiplexer.handle_bytes(Timestamp::ZERO, &file[..file.len() - 1]);
@@ -96,13 +95,13 @@ fn samples_come_out_in_their_order_each_with_the_piece_that_has_its_last_byte() 
 #[test]
 fn what_cannot_stand_in_a_file_is_told() {
     let pushed = |coding, bytes: &[u8]| Track::new(coding, PICTURE, 25, 0).push(bytes, 0, 0, true);
-    assert_eq!(pushed(StreamType::H264, b"picture"), Err(SampleError::NoStartCode));
-    assert_eq!(pushed(StreamType::AacAdts, &[0xFF, 0xF1, 0, 0, 0, 0, 0]), Err(SampleError::NoHeader));
-    assert_eq!(pushed(StreamType::H264, &[0, 0, 1, 0x67, 66, 0, 0, 1, 0x68, 7]), Err(SampleError::ParameterSets));
-    let mut without = Track::new(StreamType::H265, PICTURE, 25, 0);
+    assert_eq!(pushed(Coding::H264, b"picture"), Err(SampleError::NoStartCode));
+    assert_eq!(pushed(Coding::Aac, &[0xFF, 0xF1, 0, 0, 0, 0, 0]), Err(SampleError::NoHeader));
+    assert_eq!(pushed(Coding::H264, &[0, 0, 1, 0x67, 66, 0, 0, 1, 0x68, 7]), Err(SampleError::ParameterSets));
+    let mut without = Track::new(Coding::H265, PICTURE, 25, 0);
     without.push(&[0, 0, 1, 0x26, 1, 0x80], 0, 0, true).unwrap();
     assert_eq!(Layout::new(&[without], [0].into_iter()).unwrap_err(), SampleError::NoParameterSets);
-    let empty = Track::new(StreamType::Mpeg2Video, PICTURE, 25, 0);
+    let empty = Track::new(Coding::Mpeg2Video, PICTURE, 25, 0);
     assert_eq!(Layout::new(&[empty], [].into_iter()).unwrap_err(), SampleError::Empty);
 }
 
@@ -111,7 +110,7 @@ fn aac_goes_without_its_headers_and_comes_out_with_them() {
     // Low complexity, 48 kHz, stereo: a packet of 13 bytes (ISO/IEC 14496-3, 1.A.2.2), and the same with a check.
     let packet = unit(&[0xFF, 0xF1, 0x4C, 0x80, 0x01, 0xBF, 0xFC, 1, 2, 3, 4, 5, 6]);
     let checked = unit(&[0xFF, 0xF0, 0x4C, 0x80, 0x01, 0xFF, 0xFC, 7, 7, 1, 2, 3, 4, 5, 6]);
-    let file = file(&[(StreamType::AacAdts, SOUND, &[packet.clone(), checked])], &[0, 0]);
+    let file = file(&[(Coding::Aac, SOUND, &[packet.clone(), checked])], &[0, 0]);
     assert_eq!(read(&file, 50), (vec![(0, true, packet.clone()), (0, true, packet)], None));
 }
 
@@ -130,7 +129,7 @@ fn files_that_are_not_read_are_refused_by_what_they_are() {
     assert_eq!(with(&boxed(b"moov", &boxed(b"trak", b""))), "there is no box \"mdia\" in box \"trak\"");
     assert_eq!(with(&boxed(b"moov", b"\0\0\0\x09trak")), "box \"moov\" is cut off");
     assert!(with(&[0, 0, 0, 1, b'm', b'o', b'o', b'v', 0, 0, 0, 9, 0, 0, 0, 0]).starts_with("bytes of the index"));
-    let good = file(&[(StreamType::Mpeg1Audio, SOUND, &sound(3))], &[0, 0, 0]);
+    let good = file(&[(Coding::Mpeg1Audio, SOUND, &sound(3))], &[0, 0, 0]);
     let changed = |kind: &[u8; 4], at: usize, value: u32| {
         let mut file = good.clone();
         let found = file.windows(4).position(|window| window == kind).unwrap() + 4 + at;
@@ -162,7 +161,7 @@ fn files_that_are_not_read_are_refused_by_what_they_are() {
 }
 
 /// A file in fragments of these access units in this order, and where in it each fragment begins.
-fn fragmented(tracks: &[(StreamType, Shape, &[Bytes])], order: &[usize]) -> (Vec<u8>, Vec<usize>) {
+fn fragmented(tracks: &[(Coding, Shape, &[Bytes])], order: &[usize]) -> (Vec<u8>, Vec<usize>) {
     let begun = tracks.iter().map(|(coding, shape, units)| {
         let mut track = Track::new(*coding, *shape, 12_800, 0);
         track.push(&units[0], 0, 0, true).unwrap();
@@ -184,7 +183,7 @@ fn fragmented(tracks: &[(StreamType, Shape, &[Bytes])], order: &[usize]) -> (Vec
 fn fragments_are_read_and_any_of_them_can_be_left_out() {
     let pictures: Vec<Bytes> = (0..4).map(picture).collect();
     let packets = sound(3);
-    let tracks = [(StreamType::H264, PICTURE, &pictures[..]), (StreamType::Mpeg1Audio, SOUND, &packets[..])];
+    let tracks = [(Coding::H264, PICTURE, &pictures[..]), (Coding::Mpeg1Audio, SOUND, &packets[..])];
     let order = [0, 1, 0, 1, 1, 0, 0];
     let (file, begins) = fragmented(&tracks, &order);
     let mut next = [0, 0];
@@ -214,7 +213,7 @@ fn fragments_are_read_and_any_of_them_can_be_left_out() {
 #[test]
 fn fragments_that_make_no_sense_are_refused() {
     let packets = sound(3);
-    let (good, begins) = fragmented(&[(StreamType::Mpeg1Audio, SOUND, &packets[..])], &[0, 0, 0]);
+    let (good, begins) = fragmented(&[(Coding::Mpeg1Audio, SOUND, &packets[..])], &[0, 0, 0]);
     let changed = |kind: &[u8; 4], at: usize, value: u32| {
         let mut file = good.clone();
         let found = file.windows(4).position(|window| window == kind).unwrap() + 4 + at;
@@ -264,9 +263,9 @@ proptest! {
         }
         let [video, other, sound] = &tracks;
         let tracks = [
-            (StreamType::H264, PICTURE, &video[..]),
-            (StreamType::Mpeg2Video, PICTURE, &other[..]),
-            (StreamType::Mpeg2Audio, SOUND, &sound[..]),
+            (Coding::H264, PICTURE, &video[..]),
+            (Coding::Mpeg2Video, PICTURE, &other[..]),
+            (Coding::Mpeg2Audio, SOUND, &sound[..]),
         ];
         for file in [file(&tracks, &order), fragmented(&tracks, &order).0] {
             let (units, fault) = read(&file, piece);

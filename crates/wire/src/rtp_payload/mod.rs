@@ -30,6 +30,7 @@ use std::fmt;
 use bytes::BytesMut;
 
 pub use assembler::ReceivedFrame;
+pub(crate) use av1::obu;
 pub use depacketizer::{Arrival, Depacketizer, Limits, RejectReason, StreamOrigin};
 pub(crate) use nal::byte_stream;
 pub(crate) use numbering::{FURTHEST_BEHIND, LARGEST_JUMP};

@@ -15,7 +15,7 @@
 //! `FRAMEWIRE_NEWER_FFMPEG` names that program.
 
 mod joiner;
-mod obu;
+pub(crate) mod obu;
 mod packer;
 #[cfg(test)]
 mod tests;

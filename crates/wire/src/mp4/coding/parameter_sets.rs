@@ -1,12 +1,36 @@
-//! What a decoder needs before the first sample: parameter sets (ISO/IEC 14496-15, 5.3.3.1 and 8.3.3.1), headers of MPEG video and
-//! MPEG-4 part 2, and AAC's configuration (ISO/IEC 14496-3, 1.6.2.1).
+//! H.264 and H.265: NAL units behind their lengths, and records of parameter sets (ISO/IEC 14496-15, 5.3.3.1 and 8.3.3.1).
 
-use super::boxes::{Contents, put_u16};
-use super::coding::{SampleError, adts_header};
-use super::index::IndexError;
-use super::nal::{LENGTH_SIZE, parameter_sets, unit_type};
-use crate::mpeg_ts::StreamType;
-use crate::start_code;
+use bytes::Bytes;
+
+use super::nal::{LENGTH_SIZE, parameter_sets, put_lengths, unit_type, with_start_codes};
+use super::{Coding, Configuration, ConfigurationBox, HeadersBefore, Row, SampleError, Samples};
+use crate::mp4::bits::Bits;
+use crate::mp4::boxes::{Contents, put_u16};
+use crate::mp4::index::IndexError;
+
+/// Parameter sets stay in samples too (`avc3`, 5.4.2.1.1).
+pub(super) static H264: Row = Row {
+    coding: Coding::H264,
+    is_video: true,
+    entries: &[(b"avc3", HeadersBefore::First), (b"avc1", HeadersBefore::Syncs)],
+    brand: None,
+    configuration: ConfigurationBox::Own(b"avcC", read_avc),
+    of_unit: |unit, _| avc(&parameter_sets(Coding::H264, unit)?),
+    samples: Samples::Pieces(put_lengths),
+    unit: |configuration, sample, wants_headers| with_start_codes(Coding::H264, configuration, sample, wants_headers),
+};
+
+/// The same (`hev1`, 8.4.1.1.1).
+pub(super) static H265: Row = Row {
+    coding: Coding::H265,
+    entries: &[(b"hev1", HeadersBefore::First), (b"hvc1", HeadersBefore::Syncs)],
+    configuration: ConfigurationBox::Own(b"hvcC", read_hevc),
+    of_unit: |unit, _| hevc(&parameter_sets(Coding::H265, unit)?),
+    unit: |configuration, sample, wants_headers| with_start_codes(Coding::H265, configuration, sample, wants_headers),
+    is_video: true,
+    brand: None,
+    samples: Samples::Pieces(put_lengths),
+};
 
 /// Types of NAL units (ITU-T H.264, table 7-1).
 const H264_SEQUENCE: u8 = 7;
@@ -19,31 +43,7 @@ const H265_SETS: [u8; 3] = [32, H265_SEQUENCE, 34];
 /// Profiles of H.264 whose parameter sets state the format of chroma (ITU-T H.264, 7.3.2.1.1), which the configuration repeats.
 const HIGH_PROFILES: [u8; 4] = [100, 110, 122, 244];
 
-/// `vop_start_code` and `group_of_vop_start_code` (ISO/IEC 14496-2, table 6-3).
-const VOP: [u8; 2] = [0xB3, 0xB6];
-
-/// The configuration that an access unit holds for its decoder; `None` where it has none, and a later one may.
-pub(super) fn of_unit(coding: StreamType, unit: &[u8]) -> Result<Option<Vec<u8>>, SampleError> {
-    let before = |codes: &[u8]| {
-        let end = start_code::start_codes(unit).find(|(_, code)| codes.contains(code)).map_or(0, |(offset, _)| offset);
-        Some(unit[..end].to_vec())
-    };
-    Ok(match coding {
-        StreamType::H264 => avc(&parameter_sets(coding, unit)?)?,
-        StreamType::H265 => hevc(&parameter_sets(coding, unit)?)?,
-        StreamType::Mpeg4Part2 => before(&VOP),
-        StreamType::Mpeg2Video | StreamType::Mpeg1Video => before(&[start_code::GROUP, start_code::PICTURE]),
-        StreamType::AacAdts => {
-            adts_header(unit)?;
-            let (object_type, rate) = (1 + u16::from(unit[2] >> 6), u16::from(unit[2] >> 2 & 15));
-            let channels = u16::from((unit[2] & 1) << 2 | unit[3] >> 6);
-            Some((object_type << 11 | rate << 7 | channels << 3).to_be_bytes().to_vec())
-        }
-        StreamType::Mpeg1Audio | StreamType::Mpeg2Audio => Some(Vec::new()),
-    })
-}
-
-fn of_type<'a>(coding: StreamType, sets: &[&'a [u8]], wanted: u8) -> Vec<&'a [u8]> {
+fn of_type<'a>(coding: Coding, sets: &[&'a [u8]], wanted: u8) -> Vec<&'a [u8]> {
     sets.iter().copied().filter(|nal| unit_type(coding, nal) == wanted).collect()
 }
 
@@ -55,8 +55,8 @@ fn put_set(out: &mut Vec<u8>, set: &[u8]) -> Result<(), SampleError> {
 
 /// `AVCDecoderConfigurationRecord`.
 fn avc(sets: &[&[u8]]) -> Result<Option<Vec<u8>>, SampleError> {
-    let sequences = of_type(StreamType::H264, sets, H264_SEQUENCE);
-    let pictures = of_type(StreamType::H264, sets, H264_PICTURE);
+    let sequences = of_type(Coding::H264, sets, H264_SEQUENCE);
+    let pictures = of_type(Coding::H264, sets, H264_PICTURE);
     let Some(first) = sequences.first() else { return Ok(None) };
     if pictures.is_empty() {
         return Ok(None);
@@ -94,7 +94,7 @@ fn chroma_and_depths(bits: &mut Bits<'_>, between: impl FnOnce(&mut Bits<'_>) ->
 
 /// `HEVCDecoderConfigurationRecord`.
 fn hevc(sets: &[&[u8]]) -> Result<Option<Vec<u8>>, SampleError> {
-    let arrays = H265_SETS.map(|wanted| (wanted, of_type(StreamType::H265, sets, wanted)));
+    let arrays = H265_SETS.map(|wanted| (wanted, of_type(Coding::H265, sets, wanted)));
     if arrays.iter().any(|(_, array)| array.is_empty()) {
         return Ok(None);
     }
@@ -149,7 +149,7 @@ fn hevc_sequence(payload: &[u8]) -> Option<(u8, (u8, u8, u8))> {
 }
 
 /// The length of lengths and the parameter sets of an `avcC`.
-pub(super) fn read_avc(mut record: Contents<'_>) -> Result<(usize, Vec<Vec<u8>>), IndexError> {
+fn read_avc(mut record: Contents<'_>) -> Result<Configuration, IndexError> {
     record.bytes(4)?;
     let length_size = usize::from(record.u8()? & 3) + 1;
     let mut sets = Vec::new();
@@ -158,11 +158,11 @@ pub(super) fn read_avc(mut record: Contents<'_>) -> Result<(usize, Vec<Vec<u8>>)
             read_set(&mut record, &mut sets)?;
         }
     }
-    Ok((length_size, sets))
+    Ok(Configuration { length_size, headers: sets })
 }
 
 /// The same of an `hvcC`.
-pub(super) fn read_hevc(mut record: Contents<'_>) -> Result<(usize, Vec<Vec<u8>>), IndexError> {
+fn read_hevc(mut record: Contents<'_>) -> Result<Configuration, IndexError> {
     record.bytes(21)?;
     let length_size = usize::from(record.u8()? & 3) + 1;
     let mut sets = Vec::new();
@@ -176,39 +176,16 @@ pub(super) fn read_hevc(mut record: Contents<'_>) -> Result<(usize, Vec<Vec<u8>>
             }
         }
     }
-    Ok((length_size, sets))
+    Ok(Configuration { length_size, headers: sets })
 }
 
-fn read_set(record: &mut Contents<'_>, sets: &mut Vec<Vec<u8>>) -> Result<(), IndexError> {
+fn read_set(record: &mut Contents<'_>, sets: &mut Vec<Bytes>) -> Result<(), IndexError> {
     let length = record.u16()?.into();
     let set = record.bytes(length)?;
     if !set.is_empty() {
-        sets.push(set.to_vec());
+        sets.push(Bytes::copy_from_slice(set));
     }
     Ok(())
-}
-
-/// A header of ADTS, without a check, for a packet of `length` bytes by the first two bytes of its configuration; `None` where
-/// such a header cannot say it (ISO/IEC 14496-3, 1.A.2.2).
-pub(super) fn adts_of(configuration: &[u8], length: usize) -> Option<[u8; 7]> {
-    let &[high, low, ..] = configuration else { return None };
-    let word = u16::from_be_bytes([high, low]);
-    let (object_type, rate, channels) = (word >> 11, (word >> 7 & 15) as u8, (word >> 3 & 15) as u8);
-    let length = length + 7;
-    if !(1..=4).contains(&object_type) || rate > 12 || channels > 7 || length > 8_191 {
-        return None;
-    }
-    let profile = object_type as u8 - 1;
-    // A buffer fullness of 0x7FF is that of a variable rate.
-    Some([
-        0xFF,
-        0xF1,
-        profile << 6 | rate << 2 | channels >> 2,
-        channels << 6 | (length >> 11) as u8,
-        (length >> 3) as u8,
-        ((length & 7) << 5) as u8 | 0x1F,
-        0xFC,
-    ])
 }
 
 /// The payload of a NAL unit without `emulation_prevention_three_byte` (ITU-T H.264, 7.3.1; ITU-T H.265, 7.3.1.1).
@@ -223,43 +200,4 @@ fn without_emulation(nal: &[u8]) -> Vec<u8> {
         payload.push(byte);
     }
     payload
-}
-
-/// Bits, the highest of a byte first.
-struct Bits<'a> {
-    bytes: &'a [u8],
-    at: usize,
-}
-
-impl<'a> Bits<'a> {
-    fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0 }
-    }
-
-    fn skip(&mut self, count: usize) -> Option<()> {
-        self.at += count;
-        (self.at <= self.bytes.len() * 8).then_some(())
-    }
-
-    fn take(&mut self, count: u32) -> Option<u32> {
-        let mut value = 0;
-        for _ in 0..count {
-            let bit = self.bytes.get(self.at / 8)? >> (7 - self.at % 8) & 1;
-            value = value << 1 | u32::from(bit);
-            self.at += 1;
-        }
-        Some(value)
-    }
-
-    /// `ue(v)` (ITU-T H.264, 9.1).
-    fn unsigned(&mut self) -> Option<u32> {
-        let mut zeros = 0;
-        while self.take(1)? == 0 {
-            zeros += 1;
-            if zeros > 31 {
-                return None;
-            }
-        }
-        Some((1u32 << zeros) - 1 + self.take(zeros)?)
-    }
 }

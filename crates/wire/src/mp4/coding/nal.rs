@@ -2,8 +2,7 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 
-use super::coding::SampleError;
-use crate::mpeg_ts::StreamType;
+use super::{Coding, Configuration, SampleError};
 use crate::rtp_payload::byte_stream::{LONG_START_CODE, START_CODE, check_beginning, nal_units};
 
 /// Bytes of a length, as they are written here.
@@ -15,52 +14,48 @@ fn units(unit: &[u8]) -> Result<impl Iterator<Item = &[u8]>, SampleError> {
     Ok(nal_units(unit).map(|(_, nal)| nal).filter(|nal| !nal.is_empty()))
 }
 
-/// How long the same is behind lengths.
-pub(super) fn size_with_lengths(unit: &[u8]) -> Result<usize, SampleError> {
-    Ok(units(unit)?.map(|nal| LENGTH_SIZE + nal.len()).sum())
-}
-
-/// Appends it so.
-pub(super) fn put_lengths(unit: &[u8], out: &mut BytesMut) -> Result<(), SampleError> {
+/// The same behind lengths, piece by piece.
+pub(super) fn put_lengths(unit: &[u8], put: &mut dyn FnMut(&[u8])) -> Result<(), SampleError> {
     for nal in units(unit)? {
-        out.put_u32(u32::try_from(nal.len()).map_err(|_| SampleError::TooLarge)?);
-        out.put_slice(nal);
+        put(&u32::try_from(nal.len()).map_err(|_| SampleError::TooLarge)?.to_be_bytes());
+        put(nal);
     }
     Ok(())
 }
 
 /// The parameter sets of an access unit with start codes.
-pub(super) fn parameter_sets(coding: StreamType, unit: &[u8]) -> Result<Vec<&[u8]>, SampleError> {
+pub(super) fn parameter_sets(coding: Coding, unit: &[u8]) -> Result<Vec<&[u8]>, SampleError> {
     Ok(units(unit)?.filter(|nal| is_parameter_set(coding, nal)).collect())
 }
 
 /// The type of a NAL unit, which is not empty (ITU-T H.264, 7.3.1; ITU-T H.265, 7.3.1.2).
-pub(super) fn unit_type(coding: StreamType, nal: &[u8]) -> u8 {
+pub(super) fn unit_type(coding: Coding, nal: &[u8]) -> u8 {
     match coding {
-        StreamType::H265 => nal[0] >> 1 & 0x3F,
+        Coding::H265 => nal[0] >> 1 & 0x3F,
         _ => nal[0] & 0x1F,
     }
 }
 
 /// True for those before which annex B demands a long start code (ITU-T H.264, B.1.2; ITU-T H.265, B.2.2).
-pub(super) fn is_parameter_set(coding: StreamType, nal: &[u8]) -> bool {
+pub(super) fn is_parameter_set(coding: Coding, nal: &[u8]) -> bool {
     match coding {
-        StreamType::H265 => matches!(unit_type(coding, nal), 32..=34),
+        Coding::H265 => matches!(unit_type(coding, nal), 32..=34),
         _ => matches!(unit_type(coding, nal), 7 | 8),
     }
 }
 
-/// A sample as an access unit with start codes, behind `before` where it has no parameter sets of its own; `None` where lengths do not fit it.
+/// A sample as an access unit with start codes, behind the parameter sets of the index where they are wanted and it has none of its
+/// own; `None` where lengths do not fit it.
 pub(super) fn with_start_codes(
-    coding: StreamType,
-    length_size: usize,
+    coding: Coding,
+    configuration: &Configuration,
     sample: &[u8],
-    before: &[Bytes],
+    wants_headers: bool,
 ) -> Option<Bytes> {
-    let nals = with_lengths(length_size, sample)?;
+    let nals = with_lengths(configuration.length_size, sample)?;
     let has_own = nals.iter().any(|nal| is_parameter_set(coding, nal));
     let mut unit = BytesMut::with_capacity(sample.len() + 16);
-    let before = before.iter().filter(|_| !has_own).map(|nal| &nal[..]);
+    let before = configuration.headers.iter().filter(|_| wants_headers && !has_own).map(|nal| &nal[..]);
     for nal in before.chain(nals.iter().copied()) {
         let is_long = unit.is_empty() || is_parameter_set(coding, nal);
         unit.put_slice(if is_long { &LONG_START_CODE } else { &START_CODE });

@@ -1,0 +1,30 @@
+//! Opus (Encapsulation of Opus in ISO Base Media File Format): samples are packets.
+
+use super::{Coding, Configuration, ConfigurationBox, HeadersBefore, Row, SampleError, Samples, Shape};
+use crate::mp4::boxes::{put_u16, put_u32};
+
+pub(super) static OPUS: Row = Row {
+    coding: Coding::Opus,
+    is_video: false,
+    entries: &[(b"Opus", HeadersBefore::None)],
+    brand: None,
+    // Packets of one or two channels say themselves what decoders need.
+    configuration: ConfigurationBox::Own(b"dOps", |_| Ok(Configuration::default())),
+    of_unit: |_, shape| configuration(shape).map(Some),
+    samples: Samples::Without(|_| Ok(0)),
+    unit: |_, sample, _| Some(sample.clone()),
+};
+
+/// The content of `dOps` (4.3.2): that of the header of Ogg (RFC 7845, 5.1) without its magic, with the high byte first.
+fn configuration(shape: Shape) -> Result<Vec<u8>, SampleError> {
+    let Shape::Sound { channels, sample_rate, pre_skip } = shape else { return Err(SampleError::ParameterSets) };
+    if !(1..=2).contains(&channels) {
+        return Err(SampleError::Channels(channels));
+    }
+    let mut out = vec![0, channels];
+    put_u16(&mut out, pre_skip);
+    put_u32(&mut out, sample_rate);
+    put_u16(&mut out, 0); // OutputGain.
+    out.push(0); // ChannelMappingFamily: one or two channels.
+    Ok(out)
+}
