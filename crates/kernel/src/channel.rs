@@ -84,6 +84,12 @@ impl Channel {
         Ok(Self { id: setup.channel.id, is_media: setup.is_media(), socket, listened, has_ended: false })
     }
 
+    /// That of a connection which is open, and on which the peer asks.
+    pub(crate) fn of_connection(id: ChannelId, sender: TcpSender, receiver: TcpReceiver) -> Self {
+        let (socket, listened) = (Socket::Open(sender, receiver), Listened::default());
+        Self { id, is_media: false, socket, listened, has_ended: false }
+    }
+
     /// Begins to open the connection, where this end does so.
     pub(crate) fn connect(&mut self) -> Result<(), OpenError> {
         let Socket::Closed(options, own, peer) = &self.socket else { return Ok(()) };

@@ -9,7 +9,7 @@ use framewire_recording::record::FlowSample;
 use framewire_session::half::{Arrival, ChannelId, Channels};
 use framewire_session::lifecycle::{Came, FlowEnd, HostSockets};
 use framewire_session::{ChannelSetup, MOVIE_CHANNEL, SendBuffer, SocketsSetup};
-use framewire_sockets::{Interest, OpenError, TcpSender, UdpSender, Watch, wait};
+use framewire_sockets::{Interest, OpenError, TcpReceiver, TcpSender, UdpSender, Watch, wait};
 use framewire_transport::socket::{DatagramSend, DatagramSocket, SocketError, StreamSocket};
 use framewire_units::{DataSize, Duration, Timestamp};
 
@@ -27,17 +27,24 @@ const READ_SIZE: usize = 65_536;
 pub struct FlowSockets<C> {
     channels: Vec<Channel>,
     clock: C,
+    /// What reads take; nothing where every read is given its own.
     buffer: Vec<u8>,
-    /// Bytes of the stream that came.
-    came: u64,
-    /// Those that were counted.
+    stream: Stream,
+    /// Bytes of the stream that were counted.
     counted: u64,
-    /// When the last of them came.
-    last: Option<Timestamp>,
     /// One was sent at this moment, and whether another one was asked for.
     has_sent: bool,
     asked_for_more: Cell<bool>,
     is_deaf: bool,
+}
+
+/// What of the stream itself came.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stream {
+    /// Bytes.
+    came: u64,
+    /// When the last of them did.
+    last: Option<Timestamp>,
 }
 
 impl<C: Clock> FlowSockets<C> {
@@ -55,17 +62,28 @@ impl<C: Clock> FlowSockets<C> {
             if let SendBuffer::Own(size) = sender.send_buffer { size } else { None }
         };
         let channels = setups.iter().map(|setup| Channel::open(setup, place, send_buffer_of(setup)));
-        Ok(Self {
-            channels: channels.collect::<Result<_, _>>()?,
-            clock,
-            buffer: vec![0; READ_SIZE],
-            came: 0,
-            counted: 0,
-            last: None,
-            has_sent: false,
-            asked_for_more: Cell::new(false),
-            is_deaf: false,
-        })
+        Ok(Self::of(channels.collect::<Result<_, _>>()?, vec![0; READ_SIZE], clock))
+    }
+
+    /// Those of a connection that was accepted for one of many peers: that is its only channel so far. A peer that takes nothing for as
+    /// long as `patience` has broken it. Every read is given its buffer, with [`take_into`](Self::take_into).
+    ///
+    /// # Errors
+    /// When it is gone already.
+    pub fn of_connection(
+        accepted: TcpReceiver,
+        id: ChannelId,
+        patience: Duration,
+        clock: C,
+    ) -> Result<Self, SocketError> {
+        let sender = accepted.sender()?;
+        sender.set_user_timeout(patience)?;
+        Ok(Self::of(vec![Channel::of_connection(id, sender, accepted)], Vec::new(), clock))
+    }
+
+    fn of(channels: Vec<Channel>, buffer: Vec<u8>, clock: C) -> Self {
+        let (stream, asked_for_more) = (Stream::default(), Cell::new(false));
+        Self { channels, clock, buffer, stream, counted: 0, has_sent: false, asked_for_more, is_deaf: false }
     }
 
     /// The same on another clock.
@@ -115,14 +133,39 @@ impl<C: Clock> FlowSockets<C> {
     /// What poll(2) is to wait for, for this end, and no longer than until when; at once, where it can go on.
     pub fn watched(&self, end: &(impl FlowEnd + ?Sized)) -> (Vec<(BorrowedFd<'_>, Watch)>, Option<Timestamp>) {
         let (now, awaited) = (self.clock.now(), end.wait());
-        let watched = self.channels.iter().filter_map(|channel| {
-            let read = !channel.has_ended && !self.is_deaf && end.wants(now, channel.id);
-            let write = awaited.room == Some(channel.id);
-            // A socket without interest is left out: its errors alone would wake the thread again and again.
-            Some((channel.descriptor()?, Watch { write, read })).filter(|_| read || write)
-        });
+        let watched = self.watches(awaited.room, |channel| end.wants(now, channel));
+        // A socket without interest is left out: its errors alone would wake the thread again and again.
+        let watched = watched.filter(|(.., watch)| watch.read || watch.write);
         let until = if self.asked_for_more.get() { Some(now) } else { awaited.timeout };
-        (watched.collect(), until)
+        (watched.map(|(_, descriptor, watch)| (descriptor, watch)).collect(), until)
+    }
+
+    /// What is to be waited for on every channel that is open: room on one, and what comes on those that are wanted.
+    pub fn watches(
+        &self,
+        room: Option<ChannelId>,
+        wants: impl Fn(ChannelId) -> bool,
+    ) -> impl Iterator<Item = (ChannelId, BorrowedFd<'_>, Watch)> {
+        self.channels.iter().filter_map(move |channel| {
+            let read = !channel.has_ended && !self.is_deaf && wants(channel.id);
+            Some((channel.id, channel.descriptor()?, Watch { read, write: room == Some(channel.id) }))
+        })
+    }
+
+    /// The same as [`take`](HostSockets::take), into a buffer.
+    ///
+    /// # Errors
+    /// When a socket is broken.
+    pub fn take_into<'a>(
+        &mut self,
+        buffer: &'a mut [u8],
+        wanted: &dyn Fn(ChannelId) -> bool,
+    ) -> Result<Option<Came<'a>>, SocketError> {
+        self.has_sent = false;
+        self.asked_for_more.set(false);
+        let Self { channels, clock, stream, .. } = self;
+        let channels = channels.iter_mut().filter(|channel| !self.is_deaf && !channel.has_ended && wanted(channel.id));
+        take(channels, buffer, *clock, stream)
     }
 
     /// Nothing more is taken of what comes.
@@ -171,18 +214,18 @@ impl<C: Clock> FlowSockets<C> {
 
     /// Bytes of the stream that came.
     pub fn came(&self) -> u64 {
-        self.came
+        self.stream.came
     }
 
     /// Those since this was last asked.
     pub fn take_count(&mut self) -> u64 {
-        let before = std::mem::replace(&mut self.counted, self.came);
-        self.came - before
+        let before = std::mem::replace(&mut self.counted, self.stream.came);
+        self.stream.came - before
     }
 
     /// When the last of them came.
     pub fn last(&self) -> Option<Timestamp> {
-        self.last
+        self.stream.last
     }
 
     fn find(&mut self, id: ChannelId) -> Option<&mut Socket> {
@@ -204,6 +247,34 @@ impl<C: Clock> FlowSockets<C> {
             _ => Err(wrong_kind(operation)),
         }
     }
+}
+
+/// Takes the next of what came on these channels.
+fn take<'a, 'b>(
+    channels: impl Iterator<Item = &'b mut Channel>,
+    buffer: &'a mut [u8],
+    clock: impl Clock,
+    stream: &mut Stream,
+) -> Result<Option<Came<'a>>, SocketError> {
+    for channel in channels {
+        let taken = channel.take(buffer)?;
+        let (arrival, stamped) = match taken {
+            Taken::Nothing => continue,
+            Taken::Opened => (Arrival::Opened, None),
+            Taken::Ended => (Arrival::Ended, None),
+            Taken::Datagram(length, stamped) => (Arrival::Datagram(&buffer[..length]), stamped),
+            Taken::Bytes(length, stamped) => (Arrival::Bytes(&buffer[..length]), stamped),
+        };
+        let at = clock.arrival(stamped);
+        if let Arrival::Datagram(bytes) | Arrival::Bytes(bytes) = arrival
+            && channel.is_media
+        {
+            stream.came += bytes.len() as u64;
+            stream.last = Some(at);
+        }
+        return Ok(Some(Came { channel: channel.id, at, arrival }));
+    }
+    Ok(None)
 }
 
 /// The error of an operation on a socket of another kind: errno(3) has the words of EOPNOTSUPP.
@@ -245,28 +316,9 @@ impl<C: Clock> HostSockets for FlowSockets<C> {
     fn take(&mut self, _: Timestamp, wanted: &dyn Fn(ChannelId) -> bool) -> Result<Option<Came<'_>>, SocketError> {
         self.has_sent = false;
         self.asked_for_more.set(false);
-        let Self { channels, buffer, clock, came, last, .. } = self;
-        for channel in channels.iter_mut().filter(|_| !self.is_deaf) {
-            if channel.has_ended || !wanted(channel.id) {
-                continue;
-            }
-            let (arrival, stamped) = match channel.take(buffer)? {
-                Taken::Nothing => continue,
-                Taken::Opened => (Arrival::Opened, None),
-                Taken::Ended => (Arrival::Ended, None),
-                Taken::Datagram(length, stamped) => (Arrival::Datagram(&buffer[..length]), stamped),
-                Taken::Bytes(length, stamped) => (Arrival::Bytes(&buffer[..length]), stamped),
-            };
-            let at = clock.arrival(stamped);
-            if let Arrival::Datagram(bytes) | Arrival::Bytes(bytes) = arrival
-                && channel.is_media
-            {
-                *came += bytes.len() as u64;
-                *last = Some(at);
-            }
-            return Ok(Some(Came { channel: channel.id, at, arrival }));
-        }
-        Ok(None)
+        let Self { channels, buffer, clock, stream, .. } = self;
+        let channels = channels.iter_mut().filter(|channel| !self.is_deaf && !channel.has_ended && wanted(channel.id));
+        take(channels, buffer, *clock, stream)
     }
 
     fn queued(&mut self) -> Result<DataSize, SocketError> {

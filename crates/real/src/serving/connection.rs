@@ -1,30 +1,28 @@
 //! The connection of one client.
 
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, BorrowedFd};
 
-use framewire_session::MOVIE_CHANNEL;
-use framewire_session::half::{Arrival, ChannelId, Channels, Wait};
-use framewire_session::served::Client;
-use framewire_sockets::{TcpRead, TcpReceiver, TcpSender, Watch};
-use framewire_transport::socket::{DatagramSend, SocketError, StreamSocket};
-use framewire_units::{DataSize, Duration, Timestamp};
+use framewire_endpoint::RunClock;
+use framewire_kernel::FlowSockets;
+use framewire_session::half::{Arrival, ChannelId, Wait};
+use framewire_session::served::{CONNECTION, Client};
+use framewire_sockets::{Poller, TcpReceiver, Watch};
+use framewire_transport::socket::SocketError;
+use framewire_units::{Duration, Timestamp};
 
 /// How long the end of a connection waits for the client to close it, too: what was sent is lost where it is closed with
 /// something unread (RFC 9112, section 9.6).
 const LINGERING: Duration = Duration::from_secs(2);
 
-/// What a client may say in a turn.
-const MOST_READ: usize = 16 << 10;
-
-/// A client, and its socket.
+/// A client, and its sockets.
 pub(super) struct Connection {
     pub(super) peer: SocketAddr,
     pub(super) client: Box<dyn Client>,
-    reading: TcpReceiver,
-    writing: Stream,
-    /// What the poller watches for.
-    pub(super) watch: Watch,
+    sockets: FlowSockets<RunClock>,
+    /// What the poller watches for on each channel.
+    watched: Vec<(ChannelId, Watch)>,
+    /// A channel of which it waits for room.
+    room: Option<ChannelId>,
     /// When it is to be driven.
     pub(super) timeout: Option<Timestamp>,
     state: State,
@@ -40,22 +38,18 @@ enum State {
     Closed,
 }
 
-/// The stream of a client, as its half writes to it.
-struct Stream(TcpSender);
-
 impl Connection {
     pub(super) fn new(
-        reading: TcpReceiver,
-        peer: SocketAddr,
+        accepted: TcpReceiver,
         client: Box<dyn Client>,
         patience: Duration,
+        clock: RunClock,
         now: Timestamp,
     ) -> Result<Self, SocketError> {
-        let sender = reading.sender()?;
-        sender.set_user_timeout(patience)?;
-        let (writing, state) = (Stream(sender), State::Open);
-        let watch = Watch { read: true, write: false };
-        Ok(Self { peer, client, reading, writing, watch, timeout: Some(now), state })
+        let peer = accepted.peer_address()?;
+        let sockets = FlowSockets::of_connection(accepted, CONNECTION, patience, clock)?;
+        let (watched, timeout, state) = (Vec::new(), Some(now), State::Open);
+        Ok(Self { peer, client, sockets, watched, room: None, timeout, state })
     }
 
     /// True when it is to be dropped.
@@ -63,24 +57,18 @@ impl Connection {
         self.state == State::Closed
     }
 
-    pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
-        self.reading.as_fd()
-    }
-
-    /// Hands what came to the client's half.
-    pub(super) fn read(&mut self, now: Timestamp, buffer: &mut [u8]) {
-        let length = buffer.len().min(MOST_READ);
-        let buffer = &mut buffer[..length];
-        match (self.state, self.reading.read(buffer)) {
-            (State::Closed, _) | (_, Ok(TcpRead::Nothing)) => {}
-            (State::Lingering(_), Ok(TcpRead::Bytes { .. })) => {}
-            (State::Lingering(_), Ok(TcpRead::End) | Err(_)) => self.state = State::Closed,
-            (_, Ok(TcpRead::Bytes { length, .. })) => {
-                self.client.handle_arrival(now, MOVIE_CHANNEL, Arrival::Bytes(&buffer[..length]));
-            }
-            (_, Ok(TcpRead::End)) => {
-                self.state = State::HalfClosed;
-                self.client.handle_arrival(now, MOVIE_CHANNEL, Arrival::Ended);
+    /// Hands what came on a channel to the client's half.
+    pub(super) fn read(&mut self, now: Timestamp, channel: ChannelId, buffer: &mut [u8]) {
+        let came = self.sockets.take_into(buffer, &|id| id == channel);
+        match (self.state, came.map(|came| came.map(|came| came.arrival))) {
+            (State::Closed, _) | (_, Ok(None)) => {}
+            (State::Lingering(_), Ok(Some(Arrival::Ended)) | Err(_)) => self.state = State::Closed,
+            (State::Lingering(_), Ok(Some(_))) => {}
+            (_, Ok(Some(arrival))) => {
+                if arrival == Arrival::Ended {
+                    self.state = State::HalfClosed;
+                }
+                self.client.handle_arrival(now, channel, arrival);
             }
             (_, Err(error)) => self.fail(now, &error),
         }
@@ -98,19 +86,39 @@ impl Connection {
             }
             State::Open | State::HalfClosed => {}
         }
-        match self.client.drive(now, &mut self.writing) {
+        match self.client.drive(now, &mut self.sockets) {
             Ok(Wait { finished: true, .. }) => {
                 let is_over = self.state == State::HalfClosed;
                 let until = now + LINGERING;
                 self.state = if is_over { State::Closed } else { State::Lingering(until) };
-                (self.timeout, self.watch) = (Some(until), Watch { read: true, write: false });
+                (self.timeout, self.room) = (Some(until), None);
             }
-            Ok(wait) => {
-                self.timeout = wait.timeout;
-                self.watch = Watch { read: self.state == State::Open, write: wait.room.is_some() };
-            }
+            Ok(wait) => (self.timeout, self.room) = (wait.timeout, wait.room),
             Err(error) => self.fail(now, &error),
         }
+    }
+
+    /// Has the poller watch for what it waits for, where that is something else than before; `token` is the number by which a channel
+    /// is told of.
+    ///
+    /// # Errors
+    /// When the kernel has no room for one more socket.
+    pub(super) fn watch(&mut self, poller: &Poller, token: impl Fn(ChannelId) -> u64) -> Result<(), SocketError> {
+        let Self { sockets, watched, .. } = self;
+        for (id, descriptor, watch) in sockets.watches(self.room, |_| true) {
+            match watched.iter_mut().find(|(of, _)| *of == id) {
+                Some((_, before)) if *before == watch => {}
+                Some((_, before)) => {
+                    poller.change(descriptor, token(id), watch)?;
+                    *before = watch;
+                }
+                None => {
+                    poller.add(descriptor, token(id), watch)?;
+                    watched.push((id, watch));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Ends it at once.
@@ -123,35 +131,4 @@ impl Connection {
         self.client.handle_failure(now, &error.to_string());
         self.state = State::Closed;
     }
-}
-
-impl Channels for Stream {
-    fn has_room(&self, _: ChannelId) -> bool {
-        true
-    }
-
-    fn send(&mut self, _: ChannelId, _: &[u8], _: Option<u32>) -> Result<DatagramSend, SocketError> {
-        Err(no_datagrams("send"))
-    }
-
-    fn free_room(&mut self, _: ChannelId) -> Result<DataSize, SocketError> {
-        Err(no_datagrams("free_room"))
-    }
-
-    fn write(&mut self, _: ChannelId, bytes: &[u8]) -> Result<usize, SocketError> {
-        self.0.write(bytes)
-    }
-
-    fn unsent(&mut self, _: ChannelId) -> Result<DataSize, SocketError> {
-        self.0.unsent()
-    }
-
-    fn finish(&mut self, _: ChannelId) -> Result<(), SocketError> {
-        self.0.finish()
-    }
-}
-
-/// The error of an operation on a socket of another kind: errno(3) has the words of EOPNOTSUPP.
-fn no_datagrams(operation: &'static str) -> SocketError {
-    SocketError { operation, reason: "Operation not supported".to_owned() }
 }

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 
-use framewire_endpoint::random_session;
-use framewire_session::served::{Catalogue, Client, HttpClient, Record, RtspClient};
+use framewire_endpoint::{RunClock, random_session};
+use framewire_session::half::ChannelId;
+use framewire_session::served::{Catalogue, Client, Record, http_client, rtsp_client};
 use framewire_sockets::{Poller, TcpListener, Watch};
 use framewire_transport::socket::SocketError;
 use framewire_units::{Duration, Lateness, Seed, Timestamp};
@@ -16,6 +17,9 @@ use crate::error::RealError;
 
 /// The number of the listener; connections have those above.
 const LISTENER: u64 = 0;
+
+/// Channels of a connection, of which each has a number of its own.
+const CHANNELS: u64 = 1 << 8;
 
 /// Connections that are accepted in a row.
 const ACCEPTED_IN_A_ROW: usize = 64;
@@ -30,6 +34,7 @@ const READ_SIZE: usize = 16 << 10;
 pub(super) struct Connections {
     listener: TcpListener,
     poller: Poller,
+    clock: RunClock,
     catalogue: Catalogue,
     options: ServeOptions,
     most: usize,
@@ -52,6 +57,7 @@ pub(super) struct Connections {
 impl Connections {
     pub(super) fn new(
         listener: TcpListener,
+        clock: RunClock,
         catalogue: Catalogue,
         options: &ServeOptions,
         most: usize,
@@ -61,6 +67,7 @@ impl Connections {
         Ok(Self {
             listener,
             poller,
+            clock,
             catalogue,
             options: options.clone(),
             most,
@@ -81,17 +88,19 @@ impl Connections {
     ///
     /// # Errors
     /// When the kernel refuses to wait.
-    pub(super) fn turn(&mut self, now: impl Fn() -> Timestamp, most: Duration) -> Result<(), SocketError> {
+    pub(super) fn turn(&mut self, most: Duration) -> Result<(), SocketError> {
+        let clock = self.clock;
+        let now = || clock.now();
         let first = self.timeouts.first().map(|(at, _)| *at).into_iter().chain(self.without_room).min();
         let left = first.map_or(most, |at| at.saturating_since(now()).min(most));
         let ready: Vec<_> = self.poller.wait(left)?.collect();
         for polled in ready {
-            match polled.token {
-                LISTENER => self.accept(now())?,
-                number => {
+            match (polled.token / CHANNELS, ChannelId((polled.token % CHANNELS) as u8)) {
+                (LISTENER, _) => self.accept(now())?,
+                (number, channel) => {
                     let Some(connection) = self.open.get_mut(&number) else { continue };
                     if polled.ready.read || polled.ready.broken {
-                        connection.read(now(), &mut self.buffer);
+                        connection.read(now(), channel, &mut self.buffer);
                     }
                     self.drive(number, now());
                 }
@@ -171,15 +180,13 @@ impl Connections {
                     None => continue,
                 }
             }
-            // One that is gone already has no address.
-            let Ok(peer) = accepted.peer_address() else { continue };
             let Some(client) = self.client(number, now) else { continue };
-            let Ok(connection) = Connection::new(accepted, peer, client, self.options.patience, now) else { continue };
-            if self.poller.add(connection.descriptor(), number, connection.watch).is_ok() {
-                self.open.insert(number, connection);
-                self.silent.insert(number);
-                self.drive(number, now);
-            }
+            // One that is gone already has no address.
+            let connection = Connection::new(accepted, client, self.options.patience, self.clock, now);
+            let Ok(connection) = connection else { continue };
+            self.open.insert(number, connection);
+            self.silent.insert(number);
+            self.drive(number, now);
         }
         Ok(())
     }
@@ -188,10 +195,10 @@ impl Connections {
     fn client(&self, number: u64, now: Timestamp) -> Option<Box<dyn Client>> {
         let manner = self.options.manner;
         Some(match self.options.scheme {
-            Scheme::Http => Box::new(HttpClient::new(&self.catalogue, manner, now)),
+            Scheme::Http => http_client(&self.catalogue, manner, now),
             Scheme::Rtsp => {
                 let random = Seed(random_session().ok()?).stream("rtsp", &[number]);
-                Box::new(RtspClient::new(&self.catalogue, manner, self.options.account.clone(), now, random))
+                rtsp_client(&self.catalogue, manner, self.options.account.clone(), now, random)
             }
         })
     }
@@ -199,9 +206,9 @@ impl Connections {
     /// Lets a client's half do what is due.
     fn drive(&mut self, number: u64, now: Timestamp) {
         let Some(connection) = self.open.get_mut(&number) else { return };
-        let (watched, before) = (connection.watch, connection.timeout);
+        let before = connection.timeout;
         connection.drive(now);
-        let (watch, timeout) = (connection.watch, connection.timeout);
+        let timeout = connection.timeout;
         if connection.client.has_asked() {
             self.silent.remove(&number);
         }
@@ -213,7 +220,7 @@ impl Connections {
             before.map(|at| self.timeouts.remove(&(at, number)));
         }
         self.timeouts.extend(timeout.map(|at| (at, number)));
-        let is_lost = watch != watched && self.poller.change(connection.descriptor(), number, watch).is_err();
+        let is_lost = connection.watch(&self.poller, |channel| number * CHANNELS + u64::from(channel.0)).is_err();
         if is_lost || connection.is_closed() {
             self.close(number, now);
         }

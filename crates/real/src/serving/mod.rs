@@ -111,10 +111,10 @@ pub fn serve(
         return Err(RealError::Input(format!("there is nothing to serve by {}", options.scheme.name())));
     }
     listener(&Event::Serving(address, paths(options.scheme, &catalogue)));
-    let mut connections = Connections::new(socket, catalogue.clone(), options, clients)?;
+    let mut connections = Connections::new(socket, clock, catalogue.clone(), options, clients)?;
     let mut reported = Timestamp::ZERO;
     while !is_stopped() {
-        connections.turn(|| clock.now(), TICK)?;
+        connections.turn(TICK)?;
         while let Some((number, peer, record)) = connections.poll_record() {
             listener(&Event::Client(journal.write(number, peer, &record)?));
         }

@@ -8,6 +8,7 @@ use framewire_media::streaming_file::ReadAt;
 use framewire_transport::socket::{DatagramSend, SocketError};
 use framewire_units::{DataSize, Timestamp};
 
+use super::CONNECTION;
 use crate::channels::MOVIE_CHANNEL;
 use crate::half::{ChannelId, Channels, Half};
 use crate::sender::SenderSession;
@@ -25,7 +26,18 @@ pub(super) enum Body {
     /// A part of a file.
     File { file: Arc<dyn ReadAt>, left: Range<u64>, read: Bytes },
     /// A movie, of which the first bytes may be left out, and what is behind an end.
-    Movie { session: Box<SenderSession>, skip: u64, left: u64, is_file: bool },
+    Movie { session: Box<SenderSession>, skip: u64, left: u64, form: Form },
+}
+
+/// What a movie is to the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// A file: its length was said.
+    File,
+    /// A stream, which ends where it ends.
+    Stream,
+    /// Packets, between which messages go.
+    Interleaved,
 }
 
 /// What a body waits for.
@@ -33,8 +45,8 @@ pub(super) enum Body {
 pub(super) enum Next {
     /// Nothing: all of it is written.
     Complete,
-    /// Room to write.
-    Room,
+    /// Room in this channel.
+    Room(ChannelId),
     /// This time; for ever where there is none.
     Time(Option<Timestamp>),
     /// Its turn.
@@ -42,6 +54,36 @@ pub(super) enum Next {
 }
 
 impl Body {
+    /// These bytes of what a session sends, of which so many more go before them.
+    pub(super) fn fetched(session: SenderSession, skip: u64, bytes: &Range<u64>, is_file: bool) -> Self {
+        let form = if is_file { Form::File } else { Form::Stream };
+        Self::Movie { session: session.into(), skip, left: bytes.end - bytes.start, form }
+    }
+
+    /// All of what a session sends, between messages.
+    pub(super) fn interleaved(session: SenderSession) -> Self {
+        Self::Movie { session: session.into(), skip: 0, left: u64::MAX, form: Form::Interleaved }
+    }
+
+    /// Writes a message behind the packet that was begun; gives it back where messages do not go between packets.
+    pub(super) fn handle_message(&mut self, message: Vec<u8>) -> Option<Vec<u8>> {
+        match self {
+            Self::Movie { session, form: Form::Interleaved, .. } => {
+                session.handle_message(message);
+                None
+            }
+            _ => Some(message),
+        }
+    }
+
+    /// What has to be written of a packet that was begun, and of messages, where it ends here.
+    pub(super) fn take_begun(&mut self) -> Vec<Bytes> {
+        match self {
+            Self::Movie { session, form: Form::Interleaved, .. } => session.take_begun(),
+            _ => Vec::new(),
+        }
+    }
+
     /// Writes what is due and taken; adds how much that was to `written`.
     ///
     /// # Errors
@@ -56,16 +98,16 @@ impl Body {
         let next = match self {
             Self::Bytes(bytes) => window.write_all(bytes),
             Self::File { file, left, read } => write_file(&mut window, &**file, left, read),
-            Self::Movie { session, skip, left, is_file } => {
+            Self::Movie { session, skip, left, form } => {
                 (window.skip, window.left) = (*skip, *left);
                 let wait = Half::drive(&mut **session, now, &mut window);
                 (*skip, *left) = (window.skip, window.left);
                 wait.and_then(|wait| match (wait.room, wait.finished || window.ended) {
                     _ if window.left == 0 => Ok(Next::Complete),
-                    (_, true) if *is_file => Err(too_short()),
+                    (_, true) if *form == Form::File => Err(too_short()),
                     (_, true) => Ok(Next::Complete),
                     (Some(_), _) if window.turn == 0 => Ok(Next::Turn),
-                    (Some(_), _) => Ok(Next::Room),
+                    (Some(_), _) => Ok(Next::Room(CONNECTION)),
                     (None, _) => Ok(Next::Time(wait.timeout)),
                 })
             }
@@ -112,9 +154,9 @@ struct Window<'a> {
 impl Window<'_> {
     fn write_all(&mut self, bytes: &mut Bytes) -> Result<Next, SocketError> {
         while !bytes.is_empty() {
-            let taken = self.write(MOVIE_CHANNEL, bytes)?;
+            let taken = self.write(CONNECTION, bytes)?;
             if taken == 0 {
-                return Ok(if self.turn == 0 { Next::Turn } else { Next::Room });
+                return Ok(if self.turn == 0 { Next::Turn } else { Next::Room(CONNECTION) });
             }
             drop(bytes.split_to(taken));
         }
@@ -145,7 +187,7 @@ impl Channels for Window<'_> {
         if most == 0 {
             return Ok(0);
         }
-        let taken = self.channels.write(channel, &bytes[..most as usize])?.min(most as usize) as u64;
+        let taken = self.channels.write(on_connection(channel), &bytes[..most as usize])?.min(most as usize) as u64;
         self.left -= taken;
         self.turn -= taken;
         self.written += taken;
@@ -153,7 +195,7 @@ impl Channels for Window<'_> {
     }
 
     fn unsent(&mut self, channel: ChannelId) -> Result<DataSize, SocketError> {
-        self.channels.unsent(channel)
+        self.channels.unsent(on_connection(channel))
     }
 
     /// The connection goes on behind a body.
@@ -161,4 +203,9 @@ impl Channels for Window<'_> {
         self.ended = true;
         Ok(())
     }
+}
+
+/// A movie that goes on the connection on which it is asked for is to its session on a channel of its own.
+fn on_connection(channel: ChannelId) -> ChannelId {
+    if channel == MOVIE_CHANNEL { CONNECTION } else { channel }
 }

@@ -1,12 +1,13 @@
 //! A sender with many receivers, which ask for what it has: one half of a session for each of them.
 //!
-//! What it has is a [`Catalogue`], which all share. [`HttpClient`] is a connection of HTTP/1.1, [`RtspClient`] one of RTSP 1.0. Each is a
-//! [`Half`](crate::half::Half) with one channel, a stream that the receiver opens: a world accepts, reads, drives, and closes
-//! when it is finished. What every receiver got is a [`Record`]. Nothing here keeps a ledger of frames, so that memory
+//! What it has is a [`Catalogue`], which all share. Each connection is a [`Client`]: one of HTTP/1.1 is made by [`http_client`], one of
+//! RTSP 1.0 by [`rtsp_client`]. It is a [`Half`](crate::half::Half) with one channel, a stream that the receiver opens: a world
+//! accepts, reads, drives, and closes when it is finished. What every receiver got is a [`Record`]. Nothing here keeps a ledger of frames, so that memory
 //! does not grow with the time for which they are sent.
 
 mod body;
 mod catalogue;
+mod client;
 mod http;
 mod page;
 mod record;
@@ -17,10 +18,16 @@ mod tests;
 use framewire_scenario::Pacing;
 use framewire_units::Duration;
 
+use crate::channels::REQUESTS_CHANNEL;
+use crate::half::ChannelId;
+
 pub use catalogue::{Catalogue, Title};
-pub use http::HttpClient;
+pub use http::http_client;
 pub use record::{Client, Ending, Record};
-pub use rtsp::RtspClient;
+pub use rtsp::rtsp_client;
+
+/// The channel of the connection on which a client asks.
+pub const CONNECTION: ChannelId = REQUESTS_CHANNEL;
 
 /// How a sender treats its receivers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -40,6 +40,14 @@ pub struct Record {
     pub ending: Ending,
 }
 
+impl Record {
+    /// Of what begins now.
+    pub(super) fn new(now: Timestamp, what: &str, bytes: Option<Range<u64>>) -> Self {
+        let (what, ending) = (what.to_owned(), Ending::Complete);
+        Self { what, bytes, began: now, ended: now, sent: 0, frames: [0; 2], latest: None, ending }
+    }
+}
+
 /// A half for one of many receivers.
 pub trait Client: Half + Send {
     /// True once it has asked for something: one that has not may have to make room for another.

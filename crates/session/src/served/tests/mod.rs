@@ -9,9 +9,8 @@ use framewire_units::{DataSize, Duration, Timestamp};
 use framewire_wire::http::{IDLE_TIMEOUT, Item, Reader};
 
 use super::*;
-use crate::channels::MOVIE_CHANNEL;
 use crate::flow::{FlowSetup, StreamSetup};
-use crate::half::{Arrival, ChannelId, Channels, Half, Wait};
+use crate::half::{Arrival, ChannelId, Channels, Wait};
 use crate::plan::SendingPlan;
 
 mod rtsp;
@@ -105,12 +104,12 @@ fn get(path: &str, more: &str) -> Vec<u8> {
     format!("GET {path} HTTP/1.1\r\nHost: a\r\n{more}\r\n").into_bytes()
 }
 
-fn say(client: &mut HttpClient, now: Timestamp, bytes: &[u8]) {
-    client.handle_arrival(now, MOVIE_CHANNEL, Arrival::Bytes(bytes));
+fn say(client: &mut dyn Client, now: Timestamp, bytes: &[u8]) {
+    client.handle_arrival(now, CONNECTION, Arrival::Bytes(bytes));
 }
 
 /// Drives a client from a time on whenever it asks for it, until it waits for a request or for room.
-fn run(client: &mut HttpClient, pipe: &mut Pipe, from: Timestamp, until: Timestamp) -> Wait {
+fn run(client: &mut dyn Client, pipe: &mut Pipe, from: Timestamp, until: Timestamp) -> Wait {
     let mut now = from;
     loop {
         let wait = client.drive(now, pipe).expect("the connection stands");
@@ -141,9 +140,9 @@ fn bodies(pipe: &Pipe) -> Vec<(u16, Vec<u8>)> {
 /// What one request is answered with, as fast as it is taken.
 fn fetched(path: &str, more: &str) -> Vec<u8> {
     let manner = Manner { pacing: Pacing::Unpaced, ..MANNER };
-    let (mut client, mut pipe) = (HttpClient::new(&catalogue(), manner, ms(0)), Pipe::WIDE);
-    say(&mut client, ms(1), &get(path, more));
-    run(&mut client, &mut pipe, ms(1), ms(1));
+    let (mut client, mut pipe) = (http_client(&catalogue(), manner, ms(0)), Pipe::WIDE);
+    say(&mut *client, ms(1), &get(path, more));
+    run(&mut *client, &mut pipe, ms(1), ms(1));
     bodies(&pipe).remove(0).1
 }
 
@@ -167,12 +166,12 @@ fn a_part_of_a_file_is_that_part_of_the_whole_wherever_it_begins_and_ends() {
 
 #[test]
 fn several_requests_on_a_connection_are_answered_in_order_and_recorded() {
-    let (mut client, mut pipe) = (HttpClient::new(&catalogue(), MANNER, ms(0)), Pipe::WIDE);
+    let (mut client, mut pipe) = (http_client(&catalogue(), MANNER, ms(0)), Pipe::WIDE);
     assert!(!client.has_asked());
     let both = [get("/a%20&%20b.mpg", ""), get("/mp4/a%20%26%20b.mp4", "Range: bytes=-5000\r\n"), get("/none", "")];
-    say(&mut client, ms(5), &both.concat());
+    say(&mut *client, ms(5), &both.concat());
     assert!(client.has_asked());
-    let wait = run(&mut client, &mut pipe, ms(5), ms(5_000));
+    let wait = run(&mut *client, &mut pipe, ms(5), ms(5_000));
     let answers: Vec<_> = bodies(&pipe).into_iter().map(|(status, body)| (status, body.len())).collect();
     assert_eq!(answers, [(200, AS_IT_IS.len()), (206, 5_000), (404, 0)]);
     let [file, part] = [(); 2].map(|()| client.poll_record().expect("two bodies"));
@@ -187,17 +186,17 @@ fn several_requests_on_a_connection_are_answered_in_order_and_recorded() {
 #[test]
 fn a_stream_goes_by_the_frame_clock_ahead_of_it_by_a_time_and_begins_anew_where_it_is_endless() {
     let manner = Manner { ahead: Duration::from_millis(200), is_endless: true, ..MANNER };
-    let (mut client, mut pipe) = (HttpClient::new(&catalogue(), manner, ms(0)), Pipe::WIDE);
-    say(&mut client, ms(100), &get("/ts/a%20%26%20b.ts", ""));
-    let frames = |client: &mut HttpClient, pipe: &mut Pipe, now| {
+    let (mut client, mut pipe) = (http_client(&catalogue(), manner, ms(0)), Pipe::WIDE);
+    say(&mut *client, ms(100), &get("/ts/a%20%26%20b.ts", ""));
+    let frames = |client: &mut dyn Client, pipe: &mut Pipe, now| {
         run(client, pipe, now, now);
         bodies(pipe)[0].1.len() / 2_000
     };
     // Frames that are due within 200 ms go at once, and later 25 a second; each is 2.4 kB in packets of 188 bytes.
-    let first = frames(&mut client, &mut pipe, ms(100));
+    let first = frames(&mut *client, &mut pipe, ms(100));
     assert!((6..=8).contains(&first), "{first}");
     for now in (101..=10_100).map(ms) {
-        frames(&mut client, &mut pipe, now);
+        frames(&mut *client, &mut pipe, now);
     }
     assert!(client.take_lateness().iter().all(Duration::is_zero));
     let body = bodies(&pipe).remove(0).1;
@@ -210,7 +209,7 @@ fn a_stream_goes_by_the_frame_clock_ahead_of_it_by_a_time_and_begins_anew_where_
     assert!((254..=256).contains(&times.len()), "ten seconds, and what is ahead: {}", times.len());
     assert!(times.windows(2).all(|pair| pair[1] - pair[0] == 3_600), "40 ms each, also where it begins anew");
     assert!(client.poll_record().is_none());
-    client.handle_arrival(ms(10_200), MOVIE_CHANNEL, Arrival::Ended);
+    client.handle_arrival(ms(10_200), CONNECTION, Arrival::Ended);
     let record = client.poll_record().expect("it left");
     assert_eq!((record.ending, record.ended, record.bytes), (Ending::Left, ms(10_200), None));
 }
@@ -218,10 +217,10 @@ fn a_stream_goes_by_the_frame_clock_ahead_of_it_by_a_time_and_begins_anew_where_
 #[test]
 fn a_client_that_takes_little_waits_for_room_and_one_that_takes_much_for_its_turn() {
     let manner = Manner { pacing: Pacing::Unpaced, is_endless: true, ..MANNER };
-    let (mut client, mut pipe) = (HttpClient::new(&catalogue(), manner, ms(0)), Pipe { room: 3_000, ..Pipe::WIDE });
-    say(&mut client, ms(1), &get("/ts/a%20%26%20b.ts", ""));
+    let (mut client, mut pipe) = (http_client(&catalogue(), manner, ms(0)), Pipe { room: 3_000, ..Pipe::WIDE });
+    say(&mut *client, ms(1), &get("/ts/a%20%26%20b.ts", ""));
     let wait = client.drive(ms(1), &mut pipe).unwrap();
-    assert_eq!((wait.room, wait.timeout, pipe.written.len()), (Some(MOVIE_CHANNEL), None, 3_000));
+    assert_eq!((wait.room, wait.timeout, pipe.written.len()), (Some(CONNECTION), None, 3_000));
     pipe.room = usize::MAX;
     let wait = client.drive(ms(2), &mut pipe).unwrap();
     assert_eq!((wait.room, wait.timeout), (None, Some(ms(2))));
@@ -232,11 +231,11 @@ fn a_client_that_takes_little_waits_for_room_and_one_that_takes_much_for_its_tur
 
 #[test]
 fn a_connection_that_says_nothing_or_nonsense_ends() {
-    let (mut client, mut pipe) = (HttpClient::new(&catalogue(), MANNER, ms(0)), Pipe::WIDE);
-    assert_eq!(run(&mut client, &mut pipe, ms(0), ms(9_999)).timeout, Some(ms(10_000)));
+    let (mut client, mut pipe) = (http_client(&catalogue(), MANNER, ms(0)), Pipe::WIDE);
+    assert_eq!(run(&mut *client, &mut pipe, ms(0), ms(9_999)).timeout, Some(ms(10_000)));
     assert!(client.drive(ms(10_000), &mut pipe).unwrap().finished && pipe.finished && !client.has_asked());
-    let (mut client, mut pipe) = (HttpClient::new(&catalogue(), MANNER, ms(0)), Pipe::WIDE);
-    say(&mut client, ms(0), b"SETUP rtsp://a/b RTSP/1.0\r\n\r\n");
+    let (mut client, mut pipe) = (http_client(&catalogue(), MANNER, ms(0)), Pipe::WIDE);
+    say(&mut *client, ms(0), b"SETUP rtsp://a/b RTSP/1.0\r\n\r\n");
     assert!(client.drive(ms(0), &mut pipe).unwrap().finished && pipe.written.starts_with(b"HTTP/1.1 400 "));
     assert_eq!(client.poll_record(), None);
 }

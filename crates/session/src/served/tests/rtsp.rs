@@ -21,8 +21,8 @@ fn catalogue_of(transport: &str) -> Catalogue {
     Catalogue::new(&[Title { name: "a film.mpg".to_owned(), about: String::new(), file, mp4, ts, rtsp: Some(setup) }])
 }
 
-fn client_of(catalogue: &Catalogue, manner: Manner, account: Option<Account>) -> RtspClient {
-    RtspClient::new(catalogue, manner, account, ms(0), Seed(7).stream("client", &[]))
+fn client_of(catalogue: &Catalogue, manner: Manner, account: Option<Account>) -> Box<dyn Client> {
+    rtsp_client(catalogue, manner, account, ms(0), Seed(7).stream("client", &[]))
 }
 
 /// What is written, message by message and packet by packet.
@@ -37,8 +37,8 @@ impl Heard {
 }
 
 /// Asks, and has the answer at once.
-fn ask(client: &mut RtspClient, pipe: &mut Pipe, heard: &mut Heard, now: Timestamp, text: &str) -> Response {
-    client.handle_arrival(now, MOVIE_CHANNEL, Arrival::Bytes(format!("{text}\r\n\r\n").as_bytes()));
+fn ask(client: &mut dyn Client, pipe: &mut Pipe, heard: &mut Heard, now: Timestamp, text: &str) -> Response {
+    client.handle_arrival(now, CONNECTION, Arrival::Bytes(format!("{text}\r\n\r\n").as_bytes()));
     client.drive(now, pipe).expect("the connection stands");
     let answers = heard.items(pipe).into_iter().filter_map(|item| match item {
         Item::Response(response) => Some(response),
@@ -48,7 +48,7 @@ fn ask(client: &mut RtspClient, pipe: &mut Pipe, heard: &mut Heard, now: Timesta
 }
 
 /// Sets up the streams of the film, on channels 0 to 3, and plays it at a time.
-fn play(client: &mut RtspClient, pipe: &mut Pipe, heard: &mut Heard, now: Timestamp, streams: usize) {
+fn play(client: &mut dyn Client, pipe: &mut Pipe, heard: &mut Heard, now: Timestamp, streams: usize) {
     let mut session = String::new();
     for stream in 0..streams {
         let channels = format!("{}-{}", 2 * stream, 2 * stream + 1);
@@ -61,13 +61,13 @@ fn play(client: &mut RtspClient, pipe: &mut Pipe, heard: &mut Heard, now: Timest
     }
     client.handle_arrival(
         now,
-        MOVIE_CHANNEL,
+        CONNECTION,
         Arrival::Bytes(format!("PLAY rtsp://a/a%20film.mpg RTSP/1.0\r\nCSeq: 3{session}\r\n\r\n").as_bytes()),
     );
 }
 
 /// Drives a client whenever it asks for it, up to a time.
-fn go_on(client: &mut RtspClient, pipe: &mut Pipe, from: Timestamp, until: Timestamp) -> Wait {
+fn go_on(client: &mut dyn Client, pipe: &mut Pipe, from: Timestamp, until: Timestamp) -> Wait {
     let mut now = from;
     loop {
         let wait = client.drive(now, pipe).expect("the connection stands");
@@ -84,13 +84,13 @@ fn video_and_sound_go_between_the_messages_each_on_its_channels_with_reports() {
     let (mut client, mut pipe, mut heard) =
         (client_of(&catalogue, MANNER, None), Pipe::WIDE, Heard(Reader::default(), 0));
     let described =
-        ask(&mut client, &mut pipe, &mut heard, ms(1), "DESCRIBE rtsp://a/a%20film.mpg RTSP/1.0\r\nCSeq: 0");
+        ask(&mut *client, &mut pipe, &mut heard, ms(1), "DESCRIBE rtsp://a/a%20film.mpg RTSP/1.0\r\nCSeq: 0");
     let text = String::from_utf8(described.body).unwrap();
     let media: Vec<&str> = text.lines().filter(|line| line.starts_with("m=")).collect();
     assert_eq!(media, ["m=video 0 RTP/AVP 32", "m=audio 0 RTP/AVP 14"], "{text}");
     assert!(text.contains("b=RS:") && client.has_asked());
-    play(&mut client, &mut pipe, &mut heard, ms(100), 2);
-    go_on(&mut client, &mut pipe, ms(100), ms(20_000));
+    play(&mut *client, &mut pipe, &mut heard, ms(100), 2);
+    go_on(&mut *client, &mut pipe, ms(100), ms(20_000));
     let mut of_channels: [Vec<Vec<u8>>; 4] = Default::default();
     for item in heard.items(&pipe) {
         if let Item::Interleaved { channel, packet } = item {
@@ -119,15 +119,15 @@ fn a_client_that_leaves_in_the_middle_of_a_packet_has_its_answer_behind_it() {
     let catalogue = catalogue_of("rtsp");
     let (mut client, mut heard) = (client_of(&catalogue, MANNER, None), Heard(Reader::default(), 0));
     let mut pipe = Pipe::WIDE;
-    play(&mut client, &mut pipe, &mut heard, ms(10), 1);
+    play(&mut *client, &mut pipe, &mut heard, ms(10), 1);
     // The answer to PLAY, and half of the first packet.
     pipe.room = 700;
-    assert_eq!(go_on(&mut client, &mut pipe, ms(10), ms(10)).room, Some(MOVIE_CHANNEL));
+    assert_eq!(go_on(&mut *client, &mut pipe, ms(10), ms(10)).room, Some(CONNECTION));
     let session = client.drive(ms(11), &mut pipe).map(|_| heard.items(&pipe)).unwrap();
     let [Item::Response(played)] = &session[..] else { panic!("{session:?}") };
     let session = played.headers.get("Session").unwrap().to_owned();
     let leave = format!("TEARDOWN rtsp://a/a%20film.mpg RTSP/1.0\r\nCSeq: 4\r\nSession: {session}\r\n\r\n");
-    client.handle_arrival(ms(500), MOVIE_CHANNEL, Arrival::Bytes(leave.as_bytes()));
+    client.handle_arrival(ms(500), CONNECTION, Arrival::Bytes(leave.as_bytes()));
     pipe.room = usize::MAX;
     assert!(client.drive(ms(500), &mut pipe).unwrap().finished && pipe.finished);
     let rest = heard.items(&pipe);
@@ -142,7 +142,7 @@ fn a_movie_is_of_those_who_know_the_password_and_silence_ends_a_session() {
     let (mut pipe, mut heard) = (Pipe::WIDE, Heard(Reader::default(), 0));
     let mut client = client_of(&catalogue, MANNER, Some(account));
     let text = "DESCRIBE rtsp://a/a%20film.mpg RTSP/1.0\r\nCSeq: 0";
-    let refused = ask(&mut client, &mut pipe, &mut heard, ms(9_000), text);
+    let refused = ask(&mut *client, &mut pipe, &mut heard, ms(9_000), text);
     assert_eq!(refused.status.0, 401);
     let challenge = refused.headers.get("WWW-Authenticate").unwrap();
     assert!(challenge.starts_with("Digest realm=\"framewire\", nonce=\""), "{challenge}");
@@ -151,8 +151,8 @@ fn a_movie_is_of_those_who_know_the_password_and_silence_ends_a_session() {
     let manner = Manner { is_endless: true, ..MANNER };
     let (mut pipe, mut heard) = (Pipe::WIDE, Heard(Reader::default(), 0));
     let mut client = client_of(&catalogue, manner, None);
-    play(&mut client, &mut pipe, &mut heard, ms(0), 2);
-    let wait = go_on(&mut client, &mut pipe, ms(0), ms(100_000));
+    play(&mut *client, &mut pipe, &mut heard, ms(0), 2);
+    let wait = go_on(&mut *client, &mut pipe, ms(0), ms(100_000));
     assert!(wait.finished, "60 s without a sign of life");
     let record = client.poll_record().unwrap();
     assert_eq!((record.ending, record.ended), (Ending::Left, Timestamp::ZERO + IDLE_TIMEOUT));

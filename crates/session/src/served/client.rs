@@ -1,0 +1,222 @@
+//! The connection of a client, in whatever protocol it asks.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use framewire_transport::socket::SocketError;
+use framewire_units::{Duration, Timestamp};
+
+use super::CONNECTION;
+use super::body::{Body, Next};
+use super::record::{Client, Ending, Record};
+use crate::exchange::Outgoing;
+use crate::half::{Arrival, Channel, ChannelId, ChannelKind, Channels, End, Half, Wait};
+use crate::sender::PacketSent;
+
+/// What a client says and is answered in one protocol.
+///
+/// Contract: hand in what comes, then let it [serve](Self::serve), and write what [`poll_message`](Self::poll_message) gives, whole
+/// messages between whole packets. When [`next_timeout`](Self::next_timeout) has come, call
+/// [`handle_timeout`](Self::handle_timeout).
+pub(super) trait Conversation: Send {
+    /// The client says this. What makes no sense is answered, and ends the connection.
+    fn handle_bytes(&mut self, now: Timestamp, bytes: &[u8]);
+
+    /// The client says nothing more.
+    fn handle_close(&mut self);
+
+    /// Does what is due.
+    fn handle_timeout(&mut self, now: Timestamp);
+
+    /// When it has something to do by itself.
+    fn next_timeout(&self) -> Option<Timestamp>;
+
+    /// Begins and ends what the client wants to be begun and ended.
+    fn serve(&mut self, now: Timestamp, stage: &mut Stage);
+
+    /// The next message that is to be written.
+    fn poll_message(&mut self, now: Timestamp) -> Option<Vec<u8>>;
+
+    /// Packets of RTP were written.
+    fn handle_packets(&mut self, _now: Timestamp, _packets: &[PacketSent]) {}
+
+    /// All of what was begun is written.
+    fn handle_written(&mut self, now: Timestamp);
+
+    /// True once the client has asked for something, and was not refused.
+    fn was_asked(&self) -> bool;
+
+    /// True when nothing more is to be said: what is left is to be written, and the connection to be closed.
+    fn is_over(&self, now: Timestamp) -> bool;
+}
+
+/// What a client is being written, and what is known of what it was.
+#[derive(Default)]
+pub(super) struct Stage {
+    /// What goes before anything else.
+    outgoing: Outgoing,
+    playing: Option<(Body, Record)>,
+    records: VecDeque<Record>,
+    late: Vec<Duration>,
+    written: u64,
+}
+
+impl Stage {
+    /// Begins to write a body: of what, and which bytes of it, where it is a file.
+    pub(super) fn begin(&mut self, now: Timestamp, what: &str, bytes: Option<Range<u64>>, body: Body) {
+        self.playing = Some((body, Record::new(now, what, bytes)));
+    }
+
+    /// Ends what is being written. What is said now goes behind the packet that was begun.
+    pub(super) fn end(&mut self, now: Timestamp, ending: Ending) -> Vec<PacketSent> {
+        let packets = self.note();
+        if let Some((mut body, record)) = self.playing.take() {
+            body.take_begun().into_iter().for_each(|rest| self.outgoing.push(rest.to_vec()));
+            self.records.push_back(Record { ended: now, ending, ..record });
+        }
+        packets
+    }
+
+    /// Writes a message of the protocol as soon as it can stand there.
+    fn say(&mut self, message: Vec<u8>) {
+        let rest = match &mut self.playing {
+            Some((body, _)) => body.handle_message(message),
+            None => Some(message),
+        };
+        rest.into_iter().for_each(|message| self.outgoing.push(message));
+    }
+
+    /// Notes what became of the frames that were written meanwhile; the packets in which they went.
+    fn note(&mut self) -> Vec<PacketSent> {
+        let Some((Body::Movie { session, .. }, record)) = &mut self.playing else { return Vec::new() };
+        let (progress, late) = (session.progress(), session.take_lateness());
+        record.frames = [progress.offered, progress.discarded];
+        record.latest = record.latest.max(late.iter().max().copied());
+        self.late.extend(late);
+        session.take_packets()
+    }
+
+    /// Writes the messages that stand before the body; false where something of them is left.
+    fn write_messages(&mut self, channels: &mut dyn Channels) -> Result<bool, SocketError> {
+        let written = &mut self.written;
+        self.outgoing.write_to(|bytes| {
+            let taken = channels.write(CONNECTION, bytes)?;
+            *written += taken as u64;
+            Ok(taken)
+        })
+    }
+
+    /// Writes of the body what is due and taken; `None` where there is none.
+    fn write_body(&mut self, now: Timestamp, channels: &mut dyn Channels) -> Option<Result<Next, SocketError>> {
+        let (body, record) = self.playing.as_mut()?;
+        let before = record.sent;
+        let next = body.drive(now, channels, &mut record.sent);
+        self.written += record.sent - before;
+        Some(next)
+    }
+}
+
+/// A connection of a client, which asks in a protocol.
+pub(super) struct Connection<C> {
+    conversation: C,
+    stage: Stage,
+    /// The stream was ended.
+    finished: bool,
+}
+
+impl<C: Conversation> Connection<C> {
+    /// A connection on which nothing was said yet.
+    pub(super) fn new(conversation: C) -> Self {
+        Self { conversation, stage: Stage::default(), finished: false }
+    }
+
+    fn serve(&mut self, now: Timestamp) {
+        self.conversation.serve(now, &mut self.stage);
+        while let Some(message) = self.conversation.poll_message(now) {
+            self.stage.say(message);
+        }
+    }
+
+    /// Writes what there is; what it then waits for.
+    fn write(&mut self, now: Timestamp, channels: &mut dyn Channels) -> Result<Wait, SocketError> {
+        loop {
+            self.serve(now);
+            let own = self.conversation.next_timeout();
+            if !self.stage.write_messages(channels)? {
+                return Ok(Wait { room: Some(CONNECTION), timeout: own, finished: false });
+            }
+            let Some(next) = self.stage.write_body(now, channels) else { break };
+            let packets = self.stage.note();
+            self.conversation.handle_packets(now, &packets);
+            match next? {
+                Next::Room(channel) => return Ok(Wait { room: Some(channel), timeout: own, finished: false }),
+                Next::Turn => return Ok(Wait { timeout: Some(now), ..Wait::default() }),
+                Next::Time(timeout) => {
+                    let timeout = timeout.into_iter().chain(self.conversation.next_timeout()).min();
+                    return Ok(Wait { timeout, ..Wait::default() });
+                }
+                Next::Complete => {
+                    self.stage.end(now, Ending::Complete);
+                    self.conversation.handle_written(now);
+                }
+            }
+        }
+        if self.conversation.is_over(now) && !self.finished {
+            self.finished = true;
+            channels.finish(CONNECTION)?;
+        }
+        Ok(Wait { timeout: self.conversation.next_timeout(), room: None, finished: self.finished })
+    }
+}
+
+impl<C: Conversation> Half for Connection<C> {
+    fn channels(&self) -> Vec<Channel> {
+        vec![Channel { id: CONNECTION, kind: ChannelKind::Stream(End::Receiver) }]
+    }
+
+    fn handle_arrival(&mut self, now: Timestamp, _: ChannelId, arrival: Arrival<'_>) {
+        match arrival {
+            Arrival::Bytes(bytes) => self.conversation.handle_bytes(now, bytes),
+            Arrival::Ended => self.conversation.handle_close(),
+            Arrival::Opened | Arrival::Datagram(_) => {}
+        }
+        self.serve(now);
+    }
+
+    fn drive(&mut self, now: Timestamp, channels: &mut dyn Channels) -> Result<Wait, SocketError> {
+        if self.finished {
+            return Ok(Wait { finished: true, ..Wait::default() });
+        }
+        self.conversation.handle_timeout(now);
+        self.write(now, channels)
+    }
+
+    fn stop(&mut self, now: Timestamp) {
+        self.stage.end(now, Ending::Stopped);
+        self.conversation.handle_close();
+        self.conversation.serve(now, &mut self.stage);
+    }
+}
+
+impl<C: Conversation> Client for Connection<C> {
+    fn has_asked(&self) -> bool {
+        self.conversation.was_asked()
+    }
+
+    fn poll_record(&mut self) -> Option<Record> {
+        self.stage.records.pop_front()
+    }
+
+    fn take_lateness(&mut self) -> Vec<Duration> {
+        std::mem::take(&mut self.stage.late)
+    }
+
+    fn written(&self) -> u64 {
+        self.stage.written
+    }
+
+    fn handle_failure(&mut self, now: Timestamp, reason: &str) {
+        self.stage.end(now, Ending::Broken(reason.to_owned()));
+        self.finished = true;
+    }
+}
