@@ -4,7 +4,8 @@
 # make lint   formats and lints alone
 # make bench  the benchmarks
 # make validate  docs/validation.md: the simulated world against this kernel, ns-3 (NS3=DIRECTORY) and the thesis
-# make dropping  docs/dropping.md: frame dropping compared with what others do (TRACES=DIRECTORY of Mahimahi's recordings)
+# make dropping  docs/dropping.md: frame dropping compared with what others do (TRACES=DIRECTORY of Mahimahi's recordings;
+#              APPLICATIONS=--applications for docs/dropping-programs.md too: an hour in real time)
 # make figures  docs/images: the figures with which the long pages begin, from the numbers of these pages
 # make fuzz   gives every parser and state machine to libFuzzer for ten minutes each (scripts/fuzz says what it needs)
 # make plugin  the GStreamer elements: builds them and says how GStreamer finds them
@@ -63,7 +64,9 @@ validate: setup-dev
 	$(PYTHON) benches/validation/page.py $(if $(NS3),--ns3 $(NS3)) $(if $(THESIS),--thesis $(THESIS))
 
 dropping: setup-dev
-	$(PYTHON) benches/dropping/page.py $(if $(TRACES),--traces $(TRACES))
+	$(PYTHON) -m framewire reproduce dropping --out target/dropping $(if $(TRACES),--traces $(TRACES)) $(APPLICATIONS)
+	$(PYTHON) benches/dropping.py target/dropping/report.md
+	$(PYTHON) benches/figures/draw.py
 
 figures:
 	$(PYTHON) benches/figures/draw.py

@@ -18,6 +18,7 @@ import applications
 import balk
 import decoders
 import design
+import dropping
 import emulator
 import hybrid
 import ladder
@@ -34,6 +35,8 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "applications": applications.draw,
     "decoders": decoders.draw,
     "design": design.draw,
+    "dropping": dropping.draw,
+    "dropping-programs": dropping.draw_programs,
     "emulator": emulator.draw,
     "ladder": ladder.draw,
     "links": links.draw,

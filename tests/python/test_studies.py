@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import runpy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -190,3 +191,19 @@ def test_every_study_in_the_list_is_a_command_with_help() -> None:
     for study in studies():
         assert study.short in shown
         assert "--quick" in CliRunner().invoke(cli.app, [study.name, "--help"]).stdout
+
+
+def test_the_study_of_the_manual_is_one(lab_cache: Path, tmp_path: Path) -> None:
+    """The first block of code of docs/reproduce.md, in a file of its own, and nothing else."""
+    manual = Path(__file__).parents[2] / "docs" / "reproduce.md"
+    example = manual.read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
+    study = tmp_path / "study.py"
+    study.write_text(example, encoding="utf-8")
+    found = runpy.run_path(str(study))["STUDY"]
+    assert lab_cache.is_dir()
+    result = invoke(found, "--out", tmp_path / "out", "--jobs", "1")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("What came of TCP.")
+    claims = (tmp_path / "out" / "claims.csv").read_text().splitlines()
+    assert len(claims) == 3 and all("TCP keeps up." in line for line in claims[1:])
+    assert "How long it takes" in (tmp_path / "out" / "report.html").read_text()

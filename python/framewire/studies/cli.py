@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["add", "app"]
 
 app = typer.Typer(
-    help="Repeat a published study, and put its tables beside ours.",
-    short_help="Repeat a published study beside ours.",
+    help="Carry out a study, and hold what it says against what is measured.",
+    short_help="Hold what a study says against what is measured.",
     epilog="Example: framewire reproduce ouwens --quick",
     no_args_is_help=True,
 )
@@ -36,7 +36,7 @@ MOST_JOBS = 1_024
 
 @app.callback()
 def _reproduce() -> None:
-    """Repeat a published study, and put its tables beside ours."""
+    """Carry out a study, and hold what it says against what is measured."""
 
 
 def carry_out(study: Study, options: Options) -> None:

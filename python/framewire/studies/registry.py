@@ -13,6 +13,7 @@ NAMES = (
     "ouwens",
     "balk",
     "hybrid",
+    "dropping",
 )
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from framewire.confidence import Estimate, mean_with_confidence
 
-__all__ = ["Bounds", "Change", "Claim", "Finding", "Number", "Verdict", "counted"]
+__all__ = ["Bounds", "Change", "Claim", "Finding", "Number", "Verdict", "counted", "together"]
 
 
 class Verdict(StrEnum):
@@ -181,3 +181,15 @@ def counted(verdicts: Iterable[Verdict | None]) -> Mapping[Verdict, int]:
     """How often each was found, those that were not among them."""
     found = Counter(verdicts)
     return {verdict: found[verdict] for verdict in Verdict}
+
+
+def together(judged: Sequence[Verdict]) -> Verdict:
+    """Of several: a claim on all of them holds where it holds on each, and fails where it fails on any.
+
+    >>> str(together([Verdict.HOLDS, Verdict.UNDECIDED])), str(together([]))
+    ('undecided', 'not measured')
+    """
+    if not judged:
+        return Verdict.NOT_MEASURED
+    worst = (Verdict.FAILS, Verdict.NOT_MEASURED, Verdict.UNDECIDED)
+    return next((one for one in worst if one in judged), Verdict.HOLDS)

@@ -235,9 +235,7 @@ class Plan:
                 if some and movies:
                     made.append(self._measurement(f"{name}-{kind}", some, movies, self.settings()))
         if sensed := [link for _, link in self.with_carrier_sense()]:
-            made.append(
-                self._measurement("carrier-sense", sensed, list(self.movies), self.limited_to_startup())
-            )
+            made.append(self._measurement("carrier-sense", sensed, list(self.movies), self.limited_to_startup()))
         return made
 
     def _measurement(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from framewire.studies.hybrid.measure import Measured, Run
 from framewire.studies.hybrid.movies import MILD, STRONG
 from framewire.studies.hybrid.paths import WITHOUT_REPEATS, Path
-from framewire.studies.verdicts import Bounds, Claim, Finding, Number, Verdict
+from framewire.studies.verdicts import Bounds, Claim, Finding, Number, together
 
 __all__ = ["ASKED", "Asked", "findings"]
 
@@ -183,7 +183,7 @@ def _finding(asked: Asked, measured: Measured) -> Finding:
     ]
     judged = [asked.bounds.judge(Number.of(values), exact=not path.is_drawn) for path, values in found]
     means = [sum(values) / len(values) for _, values in found]
-    return Finding(asked, _told(asked, means), _together(judged))
+    return Finding(asked, _told(asked, means), together(judged))
 
 
 def _values(asked: Asked, path: Path, measured: Measured) -> list[float]:
@@ -191,13 +191,6 @@ def _values(asked: Asked, path: Path, measured: Measured) -> list[float]:
     if asked.beside is None:
         return ours
     return [one - asked.value(other) for one, other in zip(ours, measured.of(path, asked.beside), strict=False)]
-
-
-def _together(judged: Sequence[Verdict]) -> Verdict:
-    """Of several paths: a claim on all of them holds where it holds on each."""
-    if not judged:
-        return Verdict.NOT_MEASURED
-    return next((one for one in (Verdict.FAILS, Verdict.UNDECIDED) if one in judged), Verdict.HOLDS)
 
 
 def _told(asked: Asked, means: Sequence[float]) -> str:
