@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 __all__ = [
+    "FIRST_OF_SOUND",
     "OF_OFFERED",
     "PLACES",
     "RUN_CLASSES",
@@ -35,6 +36,9 @@ __all__ = [
     "transmissions",
     "viewer_seconds",
 ]
+
+FIRST_OF_SOUND = 1 << 48
+"""Where the numbers of packets of sound begin that has RTP for itself (docs/results.md)."""
 
 TYPES = ("I", "P", "B")
 """Picture types, the most important first."""
@@ -253,7 +257,10 @@ def viewer_seconds(frames: pl.DataFrame, packets: pl.DataFrame | None = None) ->
     VLC calls the demux bitrate, where its lost pictures are those lost or undecodable here.
 
     ``discontinuities`` counts how often the numbers of packets that came went on with a gap: once for any number of
-    packets lost in a row, and once for one that was overtaken. It is null without packets, and for what TCP brought.
+    packets lost in a row, and once for one that was overtaken; of video and of sound with RTP of its own, each by
+    itself. A transport stream without RTP has clock references in place of numbers: its datagrams are counted in the
+    order of these, so that those which never entered the network are in no gap. It is null without packets, and for
+    what TCP brought.
     """
     counted = frames.filter(offered()).select(
         "flow", "fate", second=pl.coalesce("deadline_ns", "due_ns").clip(lower_bound=0) // NANOS
@@ -291,10 +298,26 @@ def _discontinuities(packets: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]
     )
     arrived = [numbered[:0], *(arrived_packets(rows) for rows in numbered.partition_by("flow"))]
     in_order = pl.concat(arrived).sort("flow", "finished_ns", maintain_order=True)
-    highest = pl.col("sequence").cum_max().over("flow")
-    skips = pl.col("sequence") > highest.shift(1).over("flow") + 1
-    gaps = in_order.filter(skips).group_by("flow", second=pl.col("finished_ns") // NANOS)
+    stream = ["flow", pl.col("sequence") >= FIRST_OF_SOUND]
+    counts_by_one = numbered.with_columns(_counted_by_one(pl.col("sequence")).over(stream).alias("number"))
+    numbers = counts_by_one.select("flow", "sequence", "number").unique()
+    in_order = in_order.join(numbers, on=["flow", "sequence"], how="left", maintain_order="left")
+    highest = pl.col("number").cum_max().shift(1).over(stream)
+    gaps = in_order.filter(pl.col("number") > highest + 1).group_by("flow", second=pl.col("finished_ns") // NANOS)
     return gaps.agg(discontinuities=pl.len().cast(pl.Int64)), numbered.select(pl.col("flow").unique())
+
+
+CLOCK_REFERENCES_APART = 100
+"""The mean step from which on numbers are clock references of 27 MHz: at 1 Gbit/s a datagram of seven transport packets
+is 284 ticks, and packets of RTP are numbered by one.
+"""
+
+
+def _counted_by_one(sequence: pl.Expr) -> pl.Expr:
+    """Numbers of packets as they are; clock references by their order."""
+    mean_step = (sequence.max() - sequence.min()) / (sequence.n_unique() - 1).clip(lower_bound=1)
+    order = sequence.rank("dense").cast(pl.Int64)
+    return pl.when(mean_step < CLOCK_REFERENCES_APART).then(sequence.cast(pl.Int64)).otherwise(order)
 
 
 def percentile(values: Sequence[float], percent: float) -> float | None:
