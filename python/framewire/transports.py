@@ -17,6 +17,7 @@ __all__ = [
     "Settings",
     "Transport",
     "current_name",
+    "fetches_file",
     "may_drop",
     "of_family",
     "parts_of",
@@ -84,6 +85,16 @@ def may_drop(name: str) -> bool:
     """
     parts = parts_of(name)
     return parts is not None and parts.queue != "direct"
+
+
+def fetches_file(name: str) -> bool:
+    """Its receiver fetches a file that is there from the beginning, ahead of the time at which its frames are due.
+
+    >>> fetches_file("http"), fetches_file("http+fmp4"), fetches_file("bulk")
+    (True, False, False)
+    """
+    parts = parts_of(name)
+    return parts is not None and parts.format == "mp4"
 
 
 def parts_of(name: str) -> Parts | None:

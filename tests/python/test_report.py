@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -28,7 +29,7 @@ from framewire.report import page, palette, plotly
 from framewire.report.caveats import caveats, provisional
 from framewire.report.data import load
 from framewire.report.figures import over_time
-from framewire.report.figures.base import broken, rounded, thinned
+from framewire.report.figures.base import Figure, broken, cut_to_live_streams, rounded, thinned
 from framewire.report.figures.losses import size_against_latency
 from framewire.report.outcome import competition
 from framewire.transports import EXTERNAL, TRANSPORTS
@@ -511,3 +512,18 @@ def test_the_script_is_packed_once_and_a_damaged_one_again(tmp_path: Path, monke
         plotly.packed.cache_clear()
         assert plotly.packed() == first and len(packs) == expected
         assert kept.read_bytes() == whole
+
+
+def test_files_that_are_fetched_do_not_press_live_latencies_flat() -> None:
+    live = {"name": "udp", "y": [40.0, None, 80.0]}
+    flows = [SimpleNamespace(name=name, fetches_file=name == "http") for name in ("udp", "http")]
+
+    def drawn(ahead: float) -> Figure:
+        figure = Figure("latency", "", "How.", [live, {"name": "http", "y": [30.0, ahead]}], {"yaxis": {"title": "ms"}})
+        return cut_to_live_streams(SimpleNamespace(streams=flows), figure)
+
+    far = drawn(-9000.0)
+    low, high = far.layout["yaxis"]["range"]
+    assert -20 < low < 0 < 80 < high < 100
+    assert "9.0 s ahead" in far.hint
+    assert drawn(-79.0).layout["yaxis"] == {"title": "ms"}

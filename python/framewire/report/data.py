@@ -18,7 +18,7 @@ from framewire.results import RunDirectory
 from framewire.run_description import rate_number
 from framewire.scenario import AdaptiveFlow, BulkFlow, Network, Scenario, read
 from framewire.scenario import Flow as ScenarioFlow
-from framewire.transports import ADAPTIVE, BULK, EXTERNAL, current_name
+from framewire.transports import ADAPTIVE, BULK, EXTERNAL, current_name, fetches_file
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,11 @@ class Flow:
     def is_adaptive(self) -> bool:
         """It sends levels of a ladder."""
         return current_name(self.transport) in ADAPTIVE
+
+    @property
+    def fetches_file(self) -> bool:
+        """It fetches a file that is there from the beginning, ahead of the time at which its frames are due."""
+        return fetches_file(self.transport)
 
     @property
     def start_s(self) -> float | None:

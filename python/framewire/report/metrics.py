@@ -13,7 +13,7 @@ from framewire.report import plot_data
 from framewire.report.data import Flow, ReportRun
 from framewire.report.palette import Look
 from framewire.report.psnr import PsnrResult
-from framewire.transports import EXTERNAL, may_drop, parts_of
+from framewire.transports import EXTERNAL, fetches_file, may_drop
 
 
 @dataclass(frozen=True)
@@ -120,8 +120,7 @@ class Metrics:
     @property
     def is_file(self) -> bool:
         """It fetched a file that was there from the beginning, ahead of the time at which its frames were due."""
-        parts = parts_of(self.transport)
-        return parts is not None and parts.format == "mp4"
+        return fetches_file(self.transport)
 
     @property
     def main_place(self) -> str | None:

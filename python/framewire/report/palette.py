@@ -29,7 +29,7 @@ TRANSPORT_COLOURS: dict[str, str] = {
     "ts": "#B2182B",
     "ts+rtp": "#6B5B95",
     "ts+tcp": "#2F8F9D",
-    "http": "#3B3B98",
+    "http": "#1B1B4B",
     "http+ts": "#A6761D",
     "http+fmp4": "#6B8E9E",
     "vtp": "#1F5FA8",
@@ -46,7 +46,7 @@ stands for the programs of others is muted. The last colour of Okabe and Ito's p
 interference: it cannot carry a thin line."""
 
 OTHER_COLOUR = "#555555"
-"""For a transport that this version does not know."""
+"""For a transport without a colour where all others are taken."""
 
 REPEATED = ("#D55E00", "#009E73", "#E69F00", "#CC79A7", "#0072B2", "#7A4B00", "#AA3377", "#56B4E9")
 """Colours of further flows of a transport, the first that no other flow of the run has."""
@@ -122,19 +122,23 @@ class Look:
 def looks(transports: Sequence[str]) -> list[Look]:
     """One look for each flow, by its transport.
 
-    The first flow of a transport has the transport's colour, the others have colours that nothing else in the run has,
-    as long as there are any. Marker and pattern differ from flow to flow, and so does the dash within a transport.
+    The first flow of a transport has the transport's colour; the others, and those of combinations without one, have
+    colours that nothing else in the run has, as long as there are any. Marker and pattern differ from flow to flow, and
+    so does the dash within a transport.
 
     >>> [look.colour for look in looks(["tcp", "udp", "tcp"])]
     ['#56B4E9', '#D55E00', '#009E73']
     >>> [(look.dash, look.marker) for look in looks(["tcp", "udp", "tcp"])]
     [('solid', 'circle'), ('solid', 'square'), ('dash', 'triangle-up')]
+    >>> [look.colour for look in looks(["http+ts+dependency", "http+fmp4+dependency"])]
+    ['#D55E00', '#009E73']
     """
     made: list[Look] = []
     free = [one for one in REPEATED if one not in {colour(transport) for transport in transports}]
     for number, transport in enumerate(transports):
         before = transports[:number].count(transport)
-        own = free.pop(0) if before and free else colour(transport)
+        has_own = not before and current_name(transport) in TRANSPORT_COLOURS
+        own = colour(transport) if has_own or not free else free.pop(0)
         marker, glyph = MARKERS[number % len(MARKERS)]
         pattern = PATTERNS[number % len(PATTERNS)]
         made.append(Look(own, DASHES[before % len(DASHES)], marker, glyph, *pattern))

@@ -69,6 +69,30 @@ def time_layout(run: ReportRun, unit: str, *, until_s: float | None = None, **mo
     return base_layout(unit, xaxis=xaxis, shapes=shapes, annotations=notes, hovermode="x unified") | more
 
 
+def cut_to_live_streams(run: ReportRun, figure: Figure) -> Figure:
+    """The axis of a figure of latencies (ms) as live streams need it, where files that were fetched are far below.
+
+    Their frames come seconds ahead of their time, beside which everything else would be one line at 0.
+    """
+    fetched = {label(flow) for flow in run.streams if flow.fetches_file}
+    live: list[float] = []
+    ahead: list[float] = []
+    for trace in figure.data:
+        of_its_kind = ahead if trace["name"] in fetched else live
+        of_its_kind.extend(value for value in trace["y"] if value is not None)
+    if not live or not ahead or figure.layout["yaxis"].get("type") == "log":
+        return figure
+    low, high = min(0.0, *live), max(live)
+    if min(ahead) >= low - (high - low):
+        return figure
+    room = (HEADROOM - 1) * (high - low)
+    yaxis = figure.layout["yaxis"] | {"range": [low - room, high + room]}
+    hint = (
+        f"{figure.hint} Files that are fetched (http) come up to {-min(ahead) / 1000:.1f} s ahead, below what is drawn."
+    )
+    return replace(figure, layout=figure.layout | {"yaxis": yaxis}, hint=hint)
+
+
 def base_layout(unit: str, **more: Any) -> Layout:
     """Layout that all figures start from."""
     layout: Layout = {

@@ -15,6 +15,7 @@ from framewire.report.figures.base import (
     Trace,
     bars,
     base_layout,
+    cut_to_live_streams,
     label,
     line,
     rounded,
@@ -191,4 +192,5 @@ def size_against_latency(run: ReportRun) -> Figure:
     if ahead:
         hint += " Below zero, frames came ahead of their time."
     absent = None if traces else "no frame arrived"
-    return Figure("size-latency", "Size against latency", hint, traces, layout, absent=absent, half=True)
+    figure = Figure("size-latency", "Size against latency", hint, traces, layout, absent=absent, half=True)
+    return cut_to_live_streams(run, figure)

@@ -10,7 +10,16 @@ from framewire import stats
 from framewire.report import plot_data
 from framewire.report.capacity import Link, of_link
 from framewire.report.data import Flow, ReportRun
-from framewire.report.figures.base import HEADROOM, Figure, Trace, line, rounded, samples, time_layout
+from framewire.report.figures.base import (
+    HEADROOM,
+    Figure,
+    Trace,
+    cut_to_live_streams,
+    line,
+    rounded,
+    samples,
+    time_layout,
+)
 
 SCALE_BUTTONS = {
     "type": "buttons", "direction": "right", "x": 1, "xanchor": "right", "y": -0.09, "yanchor": "top",
@@ -120,6 +129,7 @@ def latency(run: ReportRun) -> Figure:
         if spread_is_wide(run) and not run.has_levels:
             figure.layout["yaxis"] |= {"type": "log"}
             figure.layout["updatemenus"] = [SCALE_BUTTONS | {"active": 1}]
+        return cut_to_live_streams(run, figure)
     return figure
 
 
