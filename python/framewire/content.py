@@ -77,7 +77,10 @@ def prepare(scenario: Scenario, progress: Progress | None = None) -> Content:
         frame_rate=_frame_rate(wanted),
         progress=report,
     )
-    sound = sound_of(Path(wanted.source), progress=report) if wanted.sound else None
+    sound = None
+    if wanted.sound:
+        check_sound(scenario)
+        sound = sound_of(Path(wanted.source), progress=report)
     facts = made.metadata if sound is None else made.metadata | {"sound_start_ns": sound.start_ns}
     return Content(made.path, ladder, max(made.duration_s, ladder_s), facts, sound)
 
@@ -100,16 +103,28 @@ def check(scenario: Scenario) -> None:
         check_codec(scenario)
         return
     from framewire import movie
-    from framewire.movie.sound import check as check_sound
 
     asked = (wanted.bitrate_bps, wanted.duration_s, wanted.codec)
     try:
         movie.check(source, *asked, size=wanted.size, frame_rate=_frame_rate(wanted))
         if wanted.sound:
-            check_sound(Path(source))
+            check_sound(scenario)
     except InputError as error:
         raise InputError(f'movie.source = "{source}": {str(error).removeprefix(f"{source}: ")}') from None
     check_codec(scenario)
+
+
+def check_sound(scenario: Scenario) -> None:
+    """Whether every flow of a resolved scenario that sends the movie carries its file's first track of sound.
+
+    Raises InputError, which names what else would do.
+    """
+    from framewire.movie.sound import check
+
+    source = scenario.movie.source
+    why = scenario.parsed.sound_refusal(check(Path(str(source))).codec)
+    if why is not None:
+        raise InputError(f"{source}: {why}; without movie.sound its video is sent alone")
 
 
 def check_codec(scenario: Scenario) -> None:

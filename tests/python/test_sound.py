@@ -23,6 +23,7 @@ ENCODERS = {
     "aac": ("mp4", "-c:v libx264 -bf 2 -g 25 -c:a aac -b:a 96k", "48000"),
     "mp2": ("mkv", "-c:v mpeg2video -bf 2 -b:v 1500k -c:a mp2 -b:a 128k", "44100"),
     "mp3": ("mkv", "-c:v libx265 -x265-params log-level=none -c:a libmp3lame -b:a 64k", "22050"),
+    "opus": ("webm", "-c:v libsvtav1 -preset 10 -g 25 -svtav1-params lp=1 -c:a libopus -b:a 64k", "48000"),
 }
 """By codec the container, how video and sound are encoded, and the sample rate."""
 
@@ -38,6 +39,11 @@ def encode(path: Path, options: str, rate: str = "48000", *, sound: str = "") ->
     heard = ["-f", "lavfi", "-i", sound or f"sine=frequency=440:sample_rate={rate}:duration={SECONDS}"]
     subprocess.run(["ffmpeg", "-v", "error", *picture, *heard, *options.split(), path], check=True)
     return path
+
+
+def in_transport_streams(codec: str) -> bool:
+    """Whether a transport stream carries the film of this codec, which has Opus beside AV1."""
+    return codec != "opus"
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +81,7 @@ def check(film: Path, run: framewire.Run, *, complete: bool) -> None:
         rows = run.sound.filter(flow=flow)
         assert rows["frame"].to_list() == list(range(rows.height))
         assert 0 <= len(original) - rows.height <= 3, "all but what begins after the last picture"
-        (received,) = (run.directory / "received").glob(f"{flow}.[am][ap][c23]")
+        (received,) = (path for path in (run.directory / "received").glob(f"{flow}.*") if path.suffix[1:] in ENCODERS)
         whole = [digest for digest, came in zip(original, rows["complete"], strict=False) if came]
         assert packets(received) == whole
         assert (len(whole) == rows.height) == complete, flow
@@ -85,17 +91,19 @@ def check(film: Path, run: framewire.Run, *, complete: bool) -> None:
 @pytest.mark.parametrize("codec", ENCODERS)
 def test_sound_comes_packet_for_packet(codec: str, films: dict[str, Path], tmp_path: Path) -> None:
     of_streams = ("ts", "ts+rtp", "ts+tcp", "ts+dependency", "ts+tcp+dependency", "http", "http+ts", "http+fmp4")
+    of_streams = tuple(one for one in of_streams if in_transport_streams(codec) or "ts" not in one)
     of_packets = ("udp", "udp+dependency", "rtp+tcp", "rtp+tcp+dependency")
     scenario = text(films[codec], WIRED, *of_streams, *of_packets)
     run = framewire.run(scenario, out=tmp_path / "run", world="simulated")
     check(films[codec], run, complete=True)
-    assert run.summary["sound_lost"].to_list() == [0] * 12
+    assert set(run.summary["sound_lost"]) == {0}
     assert run.results.meta["sound"]["sample_rate"] == int(ENCODERS[codec][2])
 
 
 @pytest.mark.parametrize("codec", ENCODERS)
 def test_what_is_lost_of_it_is_known(codec: str, films: dict[str, Path], tmp_path: Path) -> None:
-    run = framewire.run(text(films[codec], LOSSY, "ts", "ts+rtp", "udp"), out=tmp_path / "run", world="simulated")
+    transports = ("ts", "ts+rtp", "udp") if in_transport_streams(codec) else ("udp", "udp+dependency")
+    run = framewire.run(text(films[codec], LOSSY, *transports), out=tmp_path / "run", world="simulated")
     check(films[codec], run, complete=False)
     lost = run.sound.filter(fate="lost")
     assert set(lost["root_cause_place"]) == {"link"}
@@ -128,6 +136,7 @@ def test_it_does_so_over_the_kernels_sockets(codec: str, films: dict[str, Path],
         "http+ts",
         "http+fmp4",
     )
+    transports = tuple(one for one in transports if in_transport_streams(codec) or "ts" not in one)
     scenario = text(films[codec], WIRED, *transports)
     reported = 'transport = "udp-blocking"\n'
     run = framewire.run(scenario.replace(reported, f'{reported}rtcp = "full"\n'), out=tmp_path / "run")
@@ -183,7 +192,8 @@ def test_sound_that_cannot_be_sent_is_refused_with_what_to_do(tmp_path: Path) ->
     gap = "sine=d=1,asetpts=PTS+gte(T\\,0.5)*0.5/TB"
     made = {
         "it has no sound": encode(tmp_path / "silent.mkv", f"{video} -an"),
-        "its sound is opus": encode(tmp_path / "opus.mkv", f"{video} -c:a libopus"),
+        "its sound is vorbis": encode(tmp_path / "vorbis.mkv", f"{video} -c:a libvorbis"),
+        "here carries AAC and MPEG audio; the sound is Opus": encode(tmp_path / "o.mkv", f"{video} -c:a libopus"),
         "a gap of 0.5": encode(tmp_path / "gap.mkv", f"{video} -c:a mp2", sound=gap),
     }
     for told, film in made.items():

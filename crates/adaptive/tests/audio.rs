@@ -25,7 +25,7 @@ const PACKETS: u32 = 1_877;
 const RATE: f64 = 64_000.0;
 
 fn track() -> AudioTrack {
-    let format = AudioFormat { codec: AudioCodec::Mp3, sample_rate: 48_000, channels: 2 };
+    let format = AudioFormat { codec: AudioCodec::Mp3, sample_rate: 48_000, channels: 2, pre_skip: 0 };
     let packet = |number: u32| audio::AudioPacket {
         time: Duration::from_millis(24) * number,
         duration: Duration::from_millis(24),

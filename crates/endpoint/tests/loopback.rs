@@ -177,7 +177,7 @@ impl PacketSource for WithAudio {
         self.0.packet(frame, level, index)
     }
     fn audio(&self) -> Option<SourceAudio> {
-        let format = AudioFormat { codec: AudioCodec::Mp3, sample_rate: 44_100, channels: 2 };
+        let format = AudioFormat { codec: AudioCodec::Mp3, sample_rate: 44_100, channels: 2, pre_skip: 0 };
         Some(SourceAudio { format, packets: self.frames(), rate: Bitrate::from_bps(160_000) })
     }
     fn audio_before(&self, frame: u32) -> u32 {

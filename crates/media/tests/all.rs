@@ -15,6 +15,7 @@ mod ladder;
 mod mpeg4_movies;
 mod nal_movies;
 mod open;
+mod opus;
 mod properties;
 mod streams;
 mod support;

@@ -233,7 +233,7 @@ impl End<'_> {
         let mut receiving = MovieReceiving::new(announcement.receiver(&recording)?, file);
         if let Some(sound) = announcement.sound {
             let file = directory.join(format!("movie.{}", sound.codec.name()));
-            receiving = receiving.with_sound(directory::create(&file)?);
+            receiving = receiving.with_sound(directory::create(&file)?, sound);
         }
         let ending = self.drive(&mut receiving, is_stopped, listener)?;
         let frames = receiving.frames();

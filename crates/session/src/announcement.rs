@@ -97,10 +97,7 @@ impl Announcement {
         if self.transport.profile().parts.session.asks() {
             return Err(AnnouncementError(format!("{}: its receiver asks for the movie itself", self.transport)));
         }
-        if self.sound.is_some() && !self.transport.carries_sound() {
-            return Err(AnnouncementError(format!("{} carries no sound", self.transport)));
-        }
-        Ok(())
+        self.sound.map_or(Ok(()), |sound| self.transport.check_sound(sound).map_err(AnnouncementError))
     }
 
     /// A receiver that has received nothing yet; what it records goes where `recording` says.
@@ -161,7 +158,7 @@ impl Announcement {
             Format::Ts => {
                 let program = program(self.codec, self.mpeg2);
                 let program = match self.sound {
-                    Some(sound) => program.with_track(sound_type(sound)),
+                    Some(sound) => program.with_track(sound_type(sound).expect("invariant: the transport carries it")),
                     None => program,
                 };
                 Some(match parts.session {
@@ -179,8 +176,11 @@ impl fmt::Display for Announcement {
         if let Some(ssrc) = self.ssrc {
             write!(f, " ssrc={ssrc}")?;
         }
-        if let Some(AudioFormat { codec, sample_rate, channels, .. }) = self.sound {
+        if let Some(AudioFormat { codec, sample_rate, channels, pre_skip }) = self.sound {
             write!(f, " sound={}/{sample_rate}/{channels}", codec.name())?;
+            if codec == AudioCodec::Opus {
+                write!(f, "/{pre_skip}")?;
+            }
         }
         match self.frame_rate {
             Some(rate) => write!(f, " rate={}/{}", rate.numerator, rate.denominator),
@@ -193,13 +193,14 @@ fn codec_named(name: &str) -> Option<Codec> {
     Codec::ALL.iter().copied().find(|codec| codec.file_suffix() == name)
 }
 
-/// `aac/48000/2`: codec, sample rate, channels.
+/// `aac/48000/2`: codec, sample rate, channels; of Opus also what is decoded and not played: `opus/48000/2/312`.
 fn sound_named(text: &str) -> Option<AudioFormat> {
     let mut parts = text.split('/');
     let name = parts.next()?;
-    let codec = [AudioCodec::Mp2, AudioCodec::Mp3, AudioCodec::Aac].into_iter().find(|codec| codec.name() == name)?;
+    let codec = AudioCodec::ALL.into_iter().find(|codec| codec.name() == name)?;
     let (sample_rate, channels) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
-    parts.next().is_none().then_some(AudioFormat { codec, sample_rate, channels })
+    let pre_skip = if codec == AudioCodec::Opus { parts.next()?.parse().ok()? } else { 0 };
+    parts.next().is_none().then_some(AudioFormat { codec, sample_rate, channels, pre_skip })
 }
 
 /// `25/1`.
@@ -218,7 +219,8 @@ mod tests {
     #[test]
     fn what_is_announced_is_read_again() {
         let least = "transport=tcp codec=obu mpeg2=0";
-        for text in [WHOLE, "transport=udp+dependency codec=m2v mpeg2=1 ssrc=1", least] {
+        let opus = "transport=rtp+tcp codec=h264 mpeg2=0 ssrc=7 sound=opus/48000/2/312";
+        for text in [WHOLE, "transport=udp+dependency codec=m2v mpeg2=1 ssrc=1", least, opus] {
             let announced = Announcement::parse(text).unwrap();
             assert_eq!(announced.to_string(), text);
             assert!(announced.receiver(&FlowRecording::default()).is_ok(), "{text}");
@@ -237,7 +239,18 @@ mod tests {
         assert!(refused("transport=udp codec=mjpeg").contains("udp"), "RTP has no such payload here");
         assert!(refused("transport=http codec=h264").contains("asks for the movie itself"));
         assert!(refused("transport=tcp codec=h264 sound=aac/48000/2").contains("no sound"));
-        for wrong in ["ssrc=-1", "sound=aac", "sound=aac/48000/2/1", "rate=25", "rate=0/1", "ssrc=4294967296"] {
+        assert!(
+            refused("transport=ts codec=h264 sound=opus/48000/2/312").contains("the sound is Opus: RTP (udp, rtp+tcp)")
+        );
+        for wrong in [
+            "ssrc=-1",
+            "sound=aac",
+            "sound=opus/48000/2",
+            "sound=aac/48000/2/1",
+            "rate=25",
+            "rate=0/1",
+            "ssrc=4294967296",
+        ] {
             assert!(refused(&format!("transport=ts codec=h264 {wrong}")).contains(wrong), "{wrong}");
         }
     }

@@ -107,7 +107,7 @@ fn the_ledger_calls_nothing_whole_that_the_client_gave_up() {
 
 /// 64 kbit/s for 10 s: packets of 192 bytes, each 24 ms.
 fn track() -> AudioTrack {
-    let format = AudioFormat { codec: AudioCodec::Mp3, sample_rate: 48_000, channels: 2 };
+    let format = AudioFormat { codec: AudioCodec::Mp3, sample_rate: 48_000, channels: 2, pre_skip: 0 };
     let packet = |number: u32| AudioPacket {
         time: Duration::from_millis(24) * number,
         duration: Duration::from_millis(24),

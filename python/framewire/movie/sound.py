@@ -1,9 +1,9 @@
 """The sound of a user's file, sent as it is beside its video: what ffmpeg takes out of a container without decoding.
 
-It becomes an elementary stream whose packets say how long they are: MPEG audio, or AAC in ADTS frames (ISO/IEC 14496-3,
-1.A.2), for which ffmpeg makes the header of each packet from what the container says once for all. Such a stream has no
-time stamps. So the time of its first packet is kept beside it, and a file whose sound does not go on without a gap from
-there is refused.
+It becomes a stream whose packets say how long they are: MPEG audio, AAC in ADTS frames (ISO/IEC 14496-3, 1.A.2), for
+which ffmpeg makes the header of each packet from what the container says once for all, or Opus in Ogg (RFC 7845). No
+time stamps of such a stream are read. So the time of its first packet is kept beside it, and a file whose sound does
+not go on without a gap from there is refused.
 """
 
 from __future__ import annotations
@@ -24,7 +24,12 @@ from framewire.movie.picture import Progress
 
 __all__ = ["CARRIED", "Sound", "Track", "check", "refusal", "sound_of", "tracks_of"]
 
-CARRIED = {"aac": ("adts", ".aac"), "mp2": ("mp2", ".mp2"), "mp3": ("mp3", ".mp3")}
+CARRIED = {
+    "aac": ("adts", ".aac"),
+    "mp2": ("mp2", ".mp2"),
+    "mp3": ("mp3", ".mp3"),
+    "opus": ("ogg", ".opus"),
+}
 """By ffmpeg's name of a codec the format in which its packets are written, and how such files end."""
 
 _WITHOUT_TAGS = ["-write_xing", "0", "-id3v2_version", "0"]
@@ -53,7 +58,7 @@ class Sound:
     """Sound that is ready to be sent."""
 
     path: Path
-    """An elementary stream."""
+    """An elementary stream, or Opus in Ogg."""
     start_ns: int
     """When its first packet begins to play, from the first picture shown."""
 
@@ -94,16 +99,16 @@ def check(path: Path) -> Track:
 def refusal(track: Track) -> str | None:
     """Why flows cannot carry a track, or None.
 
-    >>> refusal(Track("opus", 48000, 2, None)), refusal(Track("aac", 48000, 2, None))
-    ('its sound is opus, and flows carry AAC and MPEG audio of layers II and III', None)
+    >>> refusal(Track("vorbis", 48000, 2, None)), refusal(Track("opus", 48000, 2, None))
+    ('its sound is vorbis, and flows carry AAC, MPEG audio of layers II and III and Opus', None)
     """
     if track.codec in CARRIED:
         return None
-    return f"its sound is {track.codec}, and flows carry AAC and MPEG audio of layers II and III"
+    return f"its sound is {track.codec}, and flows carry AAC, MPEG audio of layers II and III and Opus"
 
 
 def sound_of(path: Path, cache_dir: Path | None = None, progress: Progress | None = None) -> Sound:
-    """The first track of sound of a file as an elementary stream, kept in the cache.
+    """The first track of sound of a file as a stream of its own, kept in the cache.
 
     Raises InputError for a file without sound, a codec that is not carried, and time stamps that leave gaps or go back.
     """

@@ -138,7 +138,9 @@ def _sample(seconds: float) -> int:
 
 
 def _decode(source: Path, out: Path, seconds: float) -> None:
-    command = [ffmpeg(), "-hide_banner", "-nostdin", "-v", "error", "-y", "-i", str(source), "-t", f"{seconds:.6f}"]
+    command = [ffmpeg(), "-hide_banner", "-nostdin", "-v", "error", "-y"]
+    # What a decoder is told to throw away at the beginning (Opus) has its place among the packets.
+    command += ["-flags2", "+skip_manual", "-i", str(source), "-t", f"{seconds:.6f}"]
     command += ["-f", "s16le", "-ar", str(RATE), "-ac", str(CHANNELS), str(out)]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     refuse_crash("ffmpeg", done.returncode)

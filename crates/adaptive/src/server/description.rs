@@ -24,8 +24,14 @@ pub(super) fn describe(source: &dyn PacketSource, plan: &dyn Plan, settings: &Se
 }
 
 fn described(audio: SourceAudio) -> AudioDescription {
-    let AudioFormat { codec, sample_rate, channels } = audio.format;
-    AudioDescription { codec: codec.code(), channels, sample_rate, packets: audio.packets, rate: audio.rate }
+    let AudioFormat { codec, sample_rate, channels, .. } = audio.format;
+    AudioDescription {
+        codec: codec.code().expect("invariant: a ladder has no audio without a number"),
+        channels,
+        sample_rate,
+        packets: audio.packets,
+        rate: audio.rate,
+    }
 }
 
 fn mean_rate(plan: &dyn Plan, level: usize, duration: Duration) -> Bitrate {

@@ -376,7 +376,7 @@ impl PacketSource for Sounding {
     }
 
     fn audio(&self) -> Option<SourceAudio> {
-        let format = AudioFormat { codec: AudioCodec::Mp3, sample_rate: 48_000, channels: 2 };
+        let format = AudioFormat { codec: AudioCodec::Mp3, sample_rate: 48_000, channels: 2, pre_skip: 0 };
         Some(SourceAudio { format, packets: 5, rate: framewire_units::Bitrate::from_kbps(64) })
     }
 

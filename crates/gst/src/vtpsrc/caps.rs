@@ -35,9 +35,9 @@ pub(super) fn of_audio(audio: &AudioDescription) -> Option<gst::Caps> {
 /// All that [`of_audio`] can give.
 pub(super) fn any_audio() -> gst::Caps {
     let mut caps = gst::Caps::new_empty();
-    for codec in [AudioCodec::Mp2, AudioCodec::Mp3, AudioCodec::Aac] {
+    AudioCodec::ALL.into_iter().filter(|codec| codec.code().is_some()).for_each(|codec| {
         caps.merge(audio_caps(codec).build());
-    }
+    });
     caps
 }
 
@@ -48,5 +48,7 @@ fn audio_caps(codec: AudioCodec) -> gst::caps::Builder<gst::caps::NoFeature> {
         AudioCodec::Mp2 => caps.field("mpegversion", 1).field("layer", 2).field("parsed", true),
         AudioCodec::Mp3 => caps.field("mpegversion", 1).field("layer", 3).field("parsed", true),
         AudioCodec::Aac => caps.field("mpegversion", 4).field("stream-format", "adts").field("framed", true),
+        // Ladders do not have it.
+        AudioCodec::Opus => gst::Caps::builder("audio/x-opus").field("channel-mapping-family", 0),
     }
 }

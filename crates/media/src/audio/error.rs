@@ -6,7 +6,7 @@ use crate::audio::AudioFormat;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum AudioError {
     /// There is not one frame.
-    #[error("no audio: not one frame of MPEG audio (layer II or III) or of AAC (ADTS)")]
+    #[error("no audio: not one frame of MPEG audio (layer II or III) of AAC (ADTS), or of Opus (Ogg)")]
     Empty,
     /// A value that cannot be.
     #[error("the audio's {field} is {value}: {allowed} is allowed")]
@@ -21,7 +21,7 @@ pub enum AudioError {
     /// No frame stands where one has to.
     #[error(
         "no frame of audio at byte {offset}: its {field} is {value}, {allowed} is allowed (MPEG audio of layer II or III, \
-         or AAC in ADTS frames)"
+         AAC in ADTS frames, or Opus in Ogg)"
     )]
     Frame {
         /// Where.
@@ -42,6 +42,14 @@ pub enum AudioError {
         needed: usize,
         /// What there is.
         left: usize,
+    },
+    /// What begins as Ogg is not Opus in Ogg as it is read here.
+    #[error("no Opus in Ogg, at byte {offset}: {reason}")]
+    Ogg {
+        /// Where the page begins.
+        offset: u64,
+        /// What is wrong.
+        reason: &'static str,
     },
     /// A frame that is not as those before.
     #[error("the audio changes at byte {offset}: {format}, and before {first}; one format is needed")]

@@ -80,7 +80,7 @@ fn mpeg(bytes: &[u8], at: usize, is_layer_2: bool) -> Result<FrameHeader, AudioE
     let channels = if bytes[3] >> 6 == 3 { 1 } else { 2 };
     let codec = if is_layer_2 { AudioCodec::Mp2 } else { AudioCodec::Mp3 };
     Ok(FrameHeader {
-        format: AudioFormat { codec, sample_rate, channels },
+        format: AudioFormat { codec, sample_rate, channels, pre_skip: 0 },
         length: (samples / 8 * kbps * 1_000 / sample_rate + padding) as usize,
         samples,
     })
@@ -109,7 +109,7 @@ fn adts(bytes: &[u8], at: usize) -> Result<FrameHeader, AudioError> {
         return refused("frame length", length, "8 to 8191");
     }
     Ok(FrameHeader {
-        format: AudioFormat { codec: AudioCodec::Aac, sample_rate, channels },
+        format: AudioFormat { codec: AudioCodec::Aac, sample_rate, channels, pre_skip: 0 },
         length: length as usize,
         samples: 1_024 * ((numbers[6] & 3) + 1),
     })

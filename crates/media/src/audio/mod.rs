@@ -1,9 +1,12 @@
 //! Audio beside video: one track of coded packets with their times.
 //!
-//! [`AudioTrack::parse`] cuts an elementary stream of MPEG audio (layer II or III) or of AAC in ADTS frames into packets.
+//! [`AudioTrack::parse`] cuts an elementary stream of MPEG audio (layer II or III) or of AAC in ADTS frames into packets, and takes
+//! those of Opus out of Ogg, as which [`OpusFile`] writes them.
 
 mod error;
 mod frame_header;
+mod ogg;
+mod opus;
 #[cfg(test)]
 mod tests;
 
@@ -17,8 +20,9 @@ use framewire_units::DataSize;
 use crate::movie::MAX_FRAMES;
 pub use error::AudioError;
 use frame_header::FrameHeader;
+pub use opus::OpusFile;
 
-/// Sample rates of a track, in Hz: those of the three codecs lie between.
+/// Sample rates of a track, in Hz: those of the codecs lie between.
 pub(crate) const SAMPLE_RATES: RangeInclusive<u32> = 7_350..=96_000;
 
 /// Channels of a track: AAC's channel configurations end with eight (ISO/IEC 14496-3, table 1.19).
@@ -42,21 +46,27 @@ pub enum AudioCodec {
     Mp3,
     /// AAC in ADTS frames (ISO/IEC 14496-3, 1.A.2).
     Aac,
+    /// Opus (RFC 6716), whose packets have no header that tells them apart: Ogg does (RFC 7845).
+    Opus,
 }
 
 impl AudioCodec {
-    /// Its number in files and packets.
-    pub fn code(self) -> u8 {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Mp2, Self::Mp3, Self::Aac, Self::Opus];
+
+    /// Its number in ladders, their streaming files and packets; `None` of Opus, which ladders do not have.
+    pub fn code(self) -> Option<u8> {
         match self {
-            Self::Mp2 => 1,
-            Self::Mp3 => 2,
-            Self::Aac => 3,
+            Self::Mp2 => Some(1),
+            Self::Mp3 => Some(2),
+            Self::Aac => Some(3),
+            Self::Opus => None,
         }
     }
 
-    /// The codec with a number; 1 to 3 are known.
+    /// The codec with a number there; 1 to 3 are known.
     pub fn from_code(code: u8) -> Option<Self> {
-        [Self::Mp2, Self::Mp3, Self::Aac].into_iter().find(|codec| codec.code() == code)
+        Self::ALL.into_iter().find(|codec| codec.code() == Some(code))
     }
 
     /// Its name as a file name ends.
@@ -65,6 +75,7 @@ impl AudioCodec {
             Self::Mp2 => "mp2",
             Self::Mp3 => "mp3",
             Self::Aac => "aac",
+            Self::Opus => "opus",
         }
     }
 }
@@ -75,6 +86,7 @@ impl fmt::Display for AudioCodec {
             Self::Mp2 => "MPEG audio layer II",
             Self::Mp3 => "MPEG audio layer III",
             Self::Aac => "AAC",
+            Self::Opus => "Opus",
         })
     }
 }
@@ -88,6 +100,8 @@ pub struct AudioFormat {
     pub sample_rate: u32,
     /// Channels.
     pub channels: u8,
+    /// Of Opus, samples in front that are decoded and not played (RFC 7845, 4.2); else 0.
+    pub pre_skip: u16,
 }
 
 /// A packet of audio: what is decoded at once.
@@ -133,13 +147,16 @@ impl AudioTrack {
         Ok(Self { format, packets })
     }
 
-    /// Cuts an elementary stream into packets, the first at time 0. Tags in front (ID3v2) and behind (ID3v1) are passed
+    /// Cuts an elementary stream, or Opus in Ogg, into packets, the first at time 0. Tags in front (ID3v2) and behind (ID3v1) are passed
     /// over.
     ///
     /// # Errors
     /// Where something else stands than a frame of the same codec, sample rate and channels; where the stream is cut
     /// off.
     pub fn parse(stream: &Bytes) -> Result<Self, AudioError> {
+        if stream.starts_with(ogg::CAPTURE) {
+            return opus::read(stream);
+        }
         let mut at = frame_header::tag_in_front(stream);
         let (mut first, mut samples, mut packets) = (None::<AudioFormat>, 0_u64, Vec::new());
         while at < stream.len() && !frame_header::is_tag_behind(&stream[at..]) {

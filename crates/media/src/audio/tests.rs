@@ -26,7 +26,7 @@ fn layer_3_by_hand() {
     let tag = [&b"ID3\x04\0\0\0\0\0\x05"[..], &[0xFF; 5]].concat();
     let behind = [&b"TAG"[..], &[0; 125]].concat();
     let track = parse(&[tag, mp3(false), mp3(true), mp3(true), behind].concat()).unwrap();
-    assert_eq!(track.format(), AudioFormat { codec: AudioCodec::Mp3, sample_rate: 44_100, channels: 2 });
+    assert_eq!(track.format(), AudioFormat { codec: AudioCodec::Mp3, sample_rate: 44_100, channels: 2, pre_skip: 0 });
     let packets = track.packets();
     assert_eq!(packets.iter().map(|packet| packet.bytes.len()).collect::<Vec<_>>(), [417, 418, 418]);
     // 1,152 and 2,304 of 44,100 samples.
@@ -40,7 +40,7 @@ fn layer_3_by_hand() {
 #[test]
 fn aac_by_hand() {
     let track = parse(&[adts(300), adts(8)].concat()).unwrap();
-    assert_eq!(track.format(), AudioFormat { codec: AudioCodec::Aac, sample_rate: 48_000, channels: 2 });
+    assert_eq!(track.format(), AudioFormat { codec: AudioCodec::Aac, sample_rate: 48_000, channels: 2, pre_skip: 0 });
     assert_eq!(track.packets()[1].time, Duration::from_nanos(21_333_333));
     assert_eq!(track.packets()[1].bytes.len(), 8);
 }
@@ -51,7 +51,7 @@ fn other_layers_and_rates() {
     let mut layer_2 = vec![0xFF, 0xFD, 0xA4, 0xC0];
     layer_2.resize(576, 0);
     let track = parse(&layer_2.repeat(2)).unwrap();
-    assert_eq!(track.format(), AudioFormat { codec: AudioCodec::Mp2, sample_rate: 48_000, channels: 1 });
+    assert_eq!(track.format(), AudioFormat { codec: AudioCodec::Mp2, sample_rate: 48_000, channels: 1, pre_skip: 0 });
     assert_eq!(track.packets()[1].time, Duration::from_millis(24));
     let mut low = vec![0xFF, 0xF3, 0x80, 0x00];
     low.resize(208, 0);
@@ -75,6 +75,58 @@ fn what_is_no_audio_is_told_with_its_place() {
     let twice = AudioTrack::new(format, vec![packet.clone(), packet.clone()]).unwrap_err().to_string();
     assert!(twice.starts_with("the audio's time of a packet in nanoseconds is 0: 1 to"), "{twice}");
     assert!(AudioTrack::new(AudioFormat { channels: 9, ..format }, vec![packet]).is_err());
+}
+
+/// A packet of 20 ms in stereo (RFC 6716, section 3.1).
+fn opus(length: usize) -> Vec<u8> {
+    let mut packet = vec![31 << 3 | 4];
+    packet.resize(length, 0x77);
+    packet
+}
+
+const OPUS: AudioFormat = AudioFormat { codec: AudioCodec::Opus, sample_rate: 48_000, channels: 2, pre_skip: 312 };
+
+fn ogg(packets: &[Vec<u8>]) -> Vec<u8> {
+    let (mut file, mut bytes) = OpusFile::new(OPUS);
+    packets.iter().for_each(|packet| bytes.extend(file.packet(packet)));
+    [bytes, file.end()].concat()
+}
+
+#[test]
+fn opus_comes_back_as_it_was_written() {
+    // Lengths at and around those of whole segments.
+    let packets: Vec<_> = [1, 254, 255, 256, 510, 8_191].map(opus).into();
+    let track = parse(&ogg(&packets)).unwrap();
+    assert_eq!(track.format(), OPUS);
+    assert!(track.packets().iter().map(|packet| &packet.bytes[..]).eq(packets.iter().map(|packet| &packet[..])));
+    let times: Vec<_> = track.packets().iter().map(|packet| (packet.time, packet.duration)).collect();
+    assert_eq!(times[5], (Duration::from_millis(100), Duration::from_millis(20)));
+    // A packet of more than a page is more than a packet of a track may have.
+    let told = parse(&ogg(&[opus(70_000)])).unwrap_err().to_string();
+    assert!(told.contains("size of a packet in bytes is 70000"), "{told}");
+}
+
+#[test]
+fn what_is_damaged_or_of_another_kind_is_told_with_its_place() {
+    let whole = ogg(&[opus(100), opus(50)]);
+    let told = |bytes: &[u8]| parse(bytes).unwrap_err().to_string();
+    // The head has 28 + 19 bytes, the tags 28 + 25, the packets 28 + 100 and 28 + 50, the end 27.
+    let [tags, first, second, end] = [47, 100, 228, 306];
+    assert_eq!(whole.len(), end + 27);
+    let mut changed = whole.clone();
+    changed[first + 60] ^= 1;
+    assert_eq!(told(&changed), "no Opus in Ogg, at byte 100: the check of a page is wrong");
+    assert!(
+        told(&[&whole[..first], &whole[second..]].concat()).ends_with("byte 100: pages before this one are missing")
+    );
+    assert!(told(&whole[..second + 40]).ends_with("at byte 228: a page is cut off"));
+    assert!(told(&[&whole[..], &whole[..tags]].concat()).ends_with("333: something stands behind its last page"));
+    assert!(told(&whole[tags..]).ends_with("at byte 0: the stream does not begin with its first page"));
+    assert!(told(&[&whole[..second], b"OggT".as_slice(), &[0; 30]].concat()).contains("no page of version 0"));
+    assert!(told(&whole[..first]).starts_with("no audio"));
+    assert!(told(&ogg(&[vec![3]])).contains("at least a byte"), "a packet without its number of frames");
+    // Without its last page it is what a receiver was left with that was stopped.
+    assert_eq!(parse(&whole[..end]).unwrap().packets().len(), 2);
 }
 
 proptest! {

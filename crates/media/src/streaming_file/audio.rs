@@ -68,7 +68,8 @@ impl AudioDescription {
     }
 
     pub(super) fn emit(&self, bytes: &mut Vec<u8>) {
-        bytes.extend([self.format.codec.code(), self.format.channels, 0, 0]);
+        let code = self.format.codec.code().expect("invariant: a ladder has no audio without a number");
+        bytes.extend([code, self.format.channels, 0, 0]);
         bytes.extend(self.format.sample_rate.to_be_bytes());
         bytes.extend(self.packets.to_be_bytes());
         bytes.extend(self.size.as_bytes().to_be_bytes());
@@ -84,7 +85,7 @@ impl AudioDescription {
         let sample_rate = within("audio sample rate", reader.u32(), rates)? as u32;
         let packets = within("number of audio packets", reader.u32(), 1..=MAX_PACKETS as u64)? as u32;
         let size = DataSize::from_bytes(reader.u64());
-        Ok(Self { format: AudioFormat { codec, sample_rate, channels }, packets, size })
+        Ok(Self { format: AudioFormat { codec, sample_rate, channels, pre_skip: 0 }, packets, size })
     }
 }
 

@@ -7,7 +7,7 @@ use crate::audio::{AudioCodec, AudioFormat, AudioTrack};
 use crate::ladder::{Ladder, Level};
 
 const RATE: FrameRate = FrameRate { numerator: 25, denominator: 1 };
-const FORMAT: AudioFormat = AudioFormat { codec: AudioCodec::Mp3, sample_rate: 48_000, channels: 2 };
+const FORMAT: AudioFormat = AudioFormat { codec: AudioCodec::Mp3, sample_rate: 48_000, channels: 2, pre_skip: 0 };
 
 fn ladder(frames: usize) -> Ladder {
     let level = |size: u32| Level::of_sizes(RATE, 3, &vec![size; frames]).unwrap();

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::audio::MAX_PACKET;
+use crate::audio::{AudioCodec, MAX_PACKET};
 use crate::streaming_file::header::{VERSION, VERSION_WITH_AUDIO};
 use crate::streaming_file::{MAX_FRAME, PAYLOADS};
 
@@ -83,6 +83,9 @@ pub enum StreamingFileError {
         /// Bytes that a packet may have.
         payload: u32,
     },
+    /// Audio in a codec that ladders do not have.
+    #[error("the audio is {0}: a ladder has MPEG audio of layers II and III, or AAC")]
+    AudioCodec(AudioCodec),
     /// Audio that goes on behind the movie.
     #[error("packet {packet} of the audio begins {} ns after the first frame, and the movie has ended by {} ns: it has to be cut", .time.as_nanos(), .end.as_nanos())]
     AudioTooLong {

@@ -151,6 +151,9 @@ pub(super) fn audio_times(frame_rate: FrameRate, frame: usize) -> Range<Duration
 
 fn check_audio(track: &AudioTrack, ladder: &Ladder, payload: u32) -> Result<(), StreamingFileError> {
     let end = ladder.duration();
+    if track.format().codec.code().is_none() {
+        return Err(StreamingFileError::AudioCodec(track.format().codec));
+    }
     for (packet, AudioPacket { time, bytes, .. }) in track.packets().iter().enumerate() {
         if bytes.len() > payload as usize {
             return Err(StreamingFileError::AudioTooLarge { packet, size: bytes.len(), payload });

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use framewire_adaptive::rate_control::RateControl;
 use framewire_media::Scanner;
 use framewire_media::access_unit::Codec;
+use framewire_media::audio::{AudioCodec, AudioFormat};
 use framewire_scenario::{Origin, Scenario, Transport, json_schema};
 use framewire_sim::check_codec;
 use framewire_units::{Bitrate, Duration, Timestamp, parse_duration};
@@ -134,6 +135,17 @@ impl ParsedScenario {
     fn codec_refusal(&self, codec: &str) -> Option<String> {
         let codec = Codec::of_ffmpeg(codec).filter(|&codec| Scanner::of(codec).is_some())?;
         check_codec(&self.0, codec).err()
+    }
+
+    /// The same of sound in this codec, by FFmpeg's name of it.
+    fn sound_refusal(&self, codec: &str) -> Option<String> {
+        let codec = AudioCodec::ALL.into_iter().find(|known| known.name() == codec)?;
+        let format = AudioFormat { codec, sample_rate: 48_000, channels: 2, pre_skip: 0 };
+        let kinds = self.0.flows.iter().filter_map(|flow| match flow.transport() {
+            Transport::Movie(kind) => Some(kind),
+            _ => None,
+        });
+        kinds.filter_map(|kind| kind.check_sound(format).err()).next()
     }
 
     /// What decides what a run brings beside its movie, as JSON: names do not, and of the recording of a link not its path

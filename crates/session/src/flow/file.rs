@@ -114,7 +114,7 @@ fn shape_of(plan: &SendingPlan) -> Shape {
 
 fn shape_of_sound(sound: &Sound) -> Shape {
     let format = sound.format();
-    Shape::Sound { channels: format.channels, sample_rate: format.sample_rate, pre_skip: 0 }
+    Shape::Sound { channels: format.channels, sample_rate: format.sample_rate, pre_skip: format.pre_skip }
 }
 
 /// Ticks are samples, so that times of packets are exact.

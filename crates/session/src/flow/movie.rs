@@ -41,11 +41,8 @@ impl MovieSetup {
 
     /// Whether the transport carries the movie's codec, and sound where there is any; the error says what would.
     pub(super) fn check_codec(&self) -> Result<(), String> {
-        if self.plan.sound().is_some() && !self.kind.carries_sound() {
-            return Err(format!(
-                "{} carries no sound: RTP, transport streams and files do, udp, ts, http and their like",
-                self.kind
-            ));
+        if let Some(sound) = self.plan.sound() {
+            self.kind.check_sound(sound.format())?;
         }
         self.kind.check_codec(self.plan.codec())
     }

@@ -74,7 +74,8 @@ impl MoviePackets {
             Format::Ts => {
                 let program = program(movie.plan.codec(), movie.plan.movie().index.sequence.mpeg2);
                 let program = match movie.plan.sound() {
-                    Some(sound) => program.with_track(sound_type(sound.format())),
+                    Some(sound) => program
+                        .with_track(sound_type(sound.format()).expect("invariant: the transport carries the sound")),
                     None => program,
                 };
                 let origin = (parts.session == Session::Rtp).then_some(origin);

@@ -103,7 +103,12 @@ impl FlowEnds {
         };
         let (sender, receiver) = halves;
         let sending = MovieSending::new(sender, setup.common().samples());
-        Ok(Some(Self::Movie(sending, MovieReceiving::new(receiver, movie).with_sound(sound))))
+        let receiving = MovieReceiving::new(receiver, movie);
+        let receiving = match setup.sound() {
+            Some(format) => receiving.with_sound(sound, format),
+            None => receiving,
+        };
+        Ok(Some(Self::Movie(sending, receiving)))
     }
 
     /// Both, the sender first.

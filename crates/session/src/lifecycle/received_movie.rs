@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io::{self, Write};
 
+use framewire_media::audio::{AudioCodec, AudioFormat, OpusFile};
+
 /// Where the movie as received goes.
 #[derive(Default)]
 pub enum MovieSink {
@@ -49,6 +51,8 @@ impl MovieSink {
 #[derive(Debug, Default)]
 pub struct ReceivedMovie {
     sink: MovieSink,
+    /// Of what does not play by itself, what makes a file of it.
+    file: Option<OpusFile>,
     bytes: u64,
     failure: Option<String>,
 }
@@ -56,7 +60,17 @@ pub struct ReceivedMovie {
 impl ReceivedMovie {
     /// Nothing was received yet.
     pub fn new(sink: MovieSink) -> Self {
-        Self { sink, bytes: 0, failure: None }
+        Self { sink, file: None, bytes: 0, failure: None }
+    }
+
+    /// The same of sound in this format: what plays by itself is kept as it is, and Opus in Ogg.
+    pub(crate) fn of_sound(mut self, format: AudioFormat) -> Self {
+        if format.codec == AudioCodec::Opus {
+            let (file, headers) = OpusFile::new(format);
+            self.file = Some(file);
+            self.note_failure(|sink| sink.keep(&headers));
+        }
+        self
     }
 
     /// Keeps frames, in order.
@@ -64,12 +78,16 @@ impl ReceivedMovie {
         for frame in frames {
             let frame = frame.as_ref();
             self.bytes += frame.len() as u64;
-            self.note_failure(|sink| sink.keep(frame));
+            let page = self.file.as_mut().map(|file| file.packet(frame));
+            self.note_failure(|sink| sink.keep(page.as_deref().unwrap_or(frame)));
         }
     }
 
     /// Nothing more comes.
     pub(crate) fn flush(&mut self) {
+        if let Some(mut file) = self.file.take() {
+            self.note_failure(|sink| sink.keep(&file.end()));
+        }
         self.note_failure(MovieSink::flush);
     }
 

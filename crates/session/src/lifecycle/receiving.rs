@@ -1,5 +1,6 @@
 //! The receiver of a flow of the movie: from the first byte until nothing more comes.
 
+use framewire_media::audio::AudioFormat;
 use framewire_recording::record::FlowStatus;
 use framewire_transport::socket::SocketError;
 use framewire_units::Timestamp;
@@ -39,10 +40,10 @@ impl MovieReceiving {
         Self { session, movie, sound, failure: None, wait, heard_all: Vec::new(), is_last: false, ended: false }
     }
 
-    /// The same that keeps the sound as received.
+    /// The same that keeps the sound as received, which is in this format.
     #[must_use]
-    pub fn with_sound(self, sound: ReceivedMovie) -> Self {
-        Self { sound, ..self }
+    pub fn with_sound(self, sound: ReceivedMovie, format: AudioFormat) -> Self {
+        Self { sound: sound.of_sound(format), ..self }
     }
 
     /// Something came: behind what is not of the movie there may be something to answer, for which it is to be polled. Nothing

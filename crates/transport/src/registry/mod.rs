@@ -16,6 +16,7 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use framewire_media::access_unit::Codec;
+use framewire_media::audio::AudioFormat;
 use framewire_units::{DataSize, Keyword};
 use framewire_wire::rtp_payload::PacketRule;
 
@@ -152,6 +153,26 @@ impl TransportKind {
     pub const fn carries_sound(self) -> bool {
         matches!(self.0.parts.format, Format::Ts | Format::Rtp | Format::Mp4 | Format::FragmentedMp4)
             && !matches!(self.0.parts.session, Session::Rtsp)
+    }
+
+    /// Whether it carries sound of this format beside the movie.
+    ///
+    /// # Errors
+    /// When it does not; with what would.
+    pub fn check_sound(self, format: AudioFormat) -> Result<(), String> {
+        if !self.carries_sound() {
+            return Err(format!(
+                "{self} carries no sound: RTP, transport streams and files do, udp, ts, http and their like"
+            ));
+        }
+        match (self.0.parts.format, sound_type(format)) {
+            (Format::Ts, None) => Err(format!(
+                "{self} sends a transport stream, which here carries AAC and MPEG audio; the sound is {}: RTP (udp, rtp+tcp) \
+                 and files (http, http+fmp4) carry it",
+                format.codec
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// Whether packets of a movie of this codec can be cut by a rule; always where it does not go in packets.

@@ -4,7 +4,7 @@ use framewire_media::access_unit::Codec;
 use framewire_media::audio::{AudioCodec, AudioFormat};
 use framewire_wire::mp4::Coding;
 use framewire_wire::mpeg_ts::StreamType;
-use framewire_wire::rtp_payload::{PayloadFormat, aac, av1, h264, h265, mpeg_audio, mpeg_video, mpeg4_video};
+use framewire_wire::rtp_payload::{PayloadFormat, aac, av1, h264, h265, mpeg_audio, mpeg_video, mpeg4_video, opus};
 
 static CARRIED: [(Codec, &PayloadFormat); 5] = [
     (Codec::MpegVideo, &mpeg_video::FORMAT),
@@ -13,6 +13,9 @@ static CARRIED: [(Codec, &PayloadFormat); 5] = [
     (Codec::H265, &h265::FORMAT),
     (Codec::Av1, &av1::FORMAT),
 ];
+
+/// The lowest sample rate of MPEG-1 audio, in Hz (ISO/IEC 11172-3, 2.4.2.3).
+const LEAST_OF_MPEG_1: u32 = 32_000;
 
 /// How RTP carries frames of a codec; `None` where it does not here.
 pub fn payload_format(codec: Codec) -> Option<&'static PayloadFormat> {
@@ -49,26 +52,29 @@ pub fn file_coding(codec: Codec, mpeg2: bool) -> Option<Coding> {
 pub fn sound_format(codec: AudioCodec) -> &'static PayloadFormat {
     match codec {
         AudioCodec::Aac => &aac::FORMAT,
+        AudioCodec::Opus => &opus::FORMAT,
         AudioCodec::Mp2 | AudioCodec::Mp3 => &mpeg_audio::FORMAT,
     }
 }
 
-/// What sound is in a transport stream. MPEG-1 audio has sample rates of 32 kHz and more (ISO/IEC 11172-3, 2.4.2.3), MPEG-2 audio
+/// What sound is in a transport stream; `None` where it is not carried here. MPEG-1 audio has sample rates of 32 kHz and more (ISO/IEC 11172-3, 2.4.2.3), MPEG-2 audio
 /// the lower ones (ISO/IEC 13818-3, 2.4.2.3).
-pub fn sound_type(format: AudioFormat) -> StreamType {
+pub fn sound_type(format: AudioFormat) -> Option<StreamType> {
     match format.codec {
-        AudioCodec::Aac => StreamType::AacAdts,
-        AudioCodec::Mp2 | AudioCodec::Mp3 if format.sample_rate >= 32_000 => StreamType::Mpeg1Audio,
-        AudioCodec::Mp2 | AudioCodec::Mp3 => StreamType::Mpeg2Audio,
+        AudioCodec::Aac => Some(StreamType::AacAdts),
+        AudioCodec::Mp2 | AudioCodec::Mp3 if format.sample_rate >= LEAST_OF_MPEG_1 => Some(StreamType::Mpeg1Audio),
+        AudioCodec::Mp2 | AudioCodec::Mp3 => Some(StreamType::Mpeg2Audio),
+        AudioCodec::Opus => None,
     }
 }
 
 /// What sound is in an MP4 file.
 pub fn sound_coding(format: AudioFormat) -> Coding {
-    match sound_type(format) {
-        StreamType::AacAdts => Coding::Aac,
-        StreamType::Mpeg1Audio => Coding::Mpeg1Audio,
-        _ => Coding::Mpeg2Audio,
+    match format.codec {
+        AudioCodec::Aac => Coding::Aac,
+        AudioCodec::Mp2 | AudioCodec::Mp3 if format.sample_rate >= LEAST_OF_MPEG_1 => Coding::Mpeg1Audio,
+        AudioCodec::Mp2 | AudioCodec::Mp3 => Coding::Mpeg2Audio,
+        AudioCodec::Opus => Coding::Opus,
     }
 }
 

@@ -3,20 +3,16 @@
 //! The clock has 48 kHz and a description two channels, whatever was coded (section 4.1, section 7). Packets come out to the
 //! byte. One that is larger than a payload is refused: an encoder keeps to the size that it is given (section 3.1.1).
 
-mod packet;
 #[cfg(test)]
 mod tests;
 
-use packet::Packet;
+use framewire_units::{OPUS_CLOCK_RATE, OpusPacket};
 
 use super::packets::Packets;
 use super::{
     Contents, FrameError, Media, Packer, PayloadFormat, Reading, SECOND_DYNAMIC_PAYLOAD_TYPE, StreamDescription,
     UnitReader,
 };
-
-/// Rate of the clock (section 4.1).
-const CLOCK_RATE: u32 = 48_000;
 
 /// The format.
 pub static FORMAT: PayloadFormat = PayloadFormat {
@@ -31,9 +27,9 @@ pub static FORMAT: PayloadFormat = PayloadFormat {
     piece: |payload| Some(payload.into()),
     description: |first| {
         // "sprop-stereo" says what is likely to be sent, as a receiver need not be prepared for two (section 6.1).
-        let stereo = Packet::parse(first)?.is_stereo;
+        let stereo = OpusPacket::parse(first)?.is_stereo;
         let parameters = stereo.then(|| "sprop-stereo=1".to_owned());
-        Ok(StreamDescription { clock_rate: CLOCK_RATE, channels: Some(2), parameters })
+        Ok(StreamDescription { clock_rate: OPUS_CLOCK_RATE, channels: Some(2), parameters })
     },
     received: &[],
 };
@@ -47,7 +43,7 @@ struct OpusPacker {
 
 impl Packer for OpusPacker {
     fn pack(&mut self, frame: &[u8], packets: &mut Packets) -> Result<(), FrameError> {
-        Packet::parse(frame)?;
+        OpusPacket::parse(frame)?;
         if frame.len() > self.largest_payload {
             let (size, room) = (frame.len(), self.largest_payload);
             return Err(
@@ -70,7 +66,7 @@ struct OpusReader;
 
 impl UnitReader for OpusReader {
     fn read<'a>(&self, payload: &'a [u8]) -> Result<Contents<'a>, String> {
-        Packet::parse(payload).map_err(|error| error.to_string())?;
+        OpusPacket::parse(payload).map_err(|error| error.to_string())?;
         Ok(Contents::Whole(vec![payload]))
     }
 
@@ -79,6 +75,6 @@ impl UnitReader for OpusReader {
     }
 
     fn ticks(&self, unit: &[u8]) -> u32 {
-        Packet::parse(unit).map_or(0, |packet| packet.ticks)
+        OpusPacket::parse(unit).map_or(0, |packet| packet.ticks)
     }
 }

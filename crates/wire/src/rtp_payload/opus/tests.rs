@@ -30,20 +30,6 @@ fn a_packet_of_opus_is_a_payload() {
 }
 
 #[test]
-fn lengths_are_those_of_table_2() {
-    let milliseconds = |packet: &[u8]| Packet::parse(packet).map(|packet| packet.ticks / 48);
-    assert_eq!(milliseconds(&[0]), Ok(10));
-    assert_eq!(milliseconds(&[11 << 3]), Ok(60));
-    assert_eq!(milliseconds(&[12 << 3]), Ok(10));
-    assert_eq!(milliseconds(&[15 << 3 | 1]), Ok(40), "two frames of 20 ms");
-    assert_eq!(Packet::parse(&[16 << 3]).unwrap().ticks, 120, "2.5 ms");
-    assert_eq!(milliseconds(&[31 << 3 | 3, 6]), Ok(120));
-    for packet in [&[][..], &[3], &[31 << 3 | 3, 0], &[31 << 3 | 3, 7], &[3 << 3 | 3, 3]] {
-        assert_eq!(Packet::parse(packet), Err(packet::NoPacket), "{packet:?}");
-    }
-}
-
-#[test]
 fn a_description_always_has_48_khz_and_two_channels() {
     for (toc, said) in [(STEREO, "a=fmtp:97 sprop-stereo=1\r\n"), (STEREO & !4, "a=rtpmap:97 opus/48000/2\r\n")] {
         let description = FORMAT.description(&[toc]).unwrap();
