@@ -13,7 +13,9 @@ import polars as pl
 import pytest
 
 import framewire
+from framewire.campaign.plan import resolve
 from framewire.campaign.results import Campaign
+from framewire.campaign.spec import read
 from framewire.errors import InputError
 from framewire.studies.dropping import applications, claims, losses, unseen
 from framewire.studies.dropping.measure import Key, Measured, Row, Seen, carry_out
@@ -42,6 +44,7 @@ SMALL = Plan(movies=["mpeg2"], links=[NARROW], limits_ms=STARTUPS_MS, seconds=4,
 
 def test_everything_is_measured_once_and_links_with_chance_are_repeated(tmp_path: Path) -> None:
     recording = Recording(tmp_path / "Verizon-LTE-short.down", 5_000_000)
+    recording.path.write_text("10\n20\n")
     whole = plan({"Verizon-LTE-short.down": recording, "other.up": recording}, quick=False, seed=1, repeats=None)
     assert [link.name for link in whole.links] == ["wifi", "narrow", "verizon"]
     assert "mean 5.0 Mbit/s" in whole.links[-1].text
@@ -58,6 +61,8 @@ def test_everything_is_measured_once_and_links_with_chance_are_repeated(tmp_path
     for one in whole.measurements():
         for value in next(axis for axis in one.document["axis"] if axis["name"] == "flows")["values"]:
             assert 0 < len(value["set"]["flow"]) <= 64
+        wires = {point.labels["link"]: scenario.network for point, scenario in resolve(read(dict(one.document)))}
+        assert all((network.kind == "wifi") == ("wifi" in str(link)) for link, network in wires.items())
     quick = plan({}, quick=True, seed=1, repeats=None)
     assert sum(one.cells for one in quick.measurements()) == 3
 

@@ -255,7 +255,7 @@ class Plan:
         ]
         document = {
             "name": name,
-            "scenario": self.scenario(movies[0], links[0], [one.flow() for one in settings[:1]]),
+            "scenario": self.scenario(movies[0], _bare(links[0]), [one.flow() for one in settings[:1]]),
             "axis": axes,
             "repeats": self.draws(links[0]),
             "parts": False,
@@ -263,7 +263,9 @@ class Plan:
         return Measurement(name, document, streams=len(settings) / len(chunks))
 
     def _network(self, link: Link) -> dict[str, Any]:
-        return {"network": dict(link.network), "seed": self.seed + link.seed}
+        """The keys that an axis sets: tables as a whole, so that nothing of another link is left in them."""
+        keys = {f"network.{name}": value for name, value in link.network.items()}
+        return keys | {"seed": self.seed + link.seed}
 
     def scenario(self, codec: str, link: Link, flows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """All flows, each over its own copy of the link."""
@@ -274,6 +276,11 @@ class Plan:
             "network": dict(link.network),
             "flow": [dict(flow) for flow in flows],
         }
+
+
+def _bare(link: Link) -> Link:
+    """Without its own numbers, for those of every link to be laid over it."""
+    return replace(link, network={"kind": link.network["kind"]})
 
 
 def _at(time: str) -> Link:
