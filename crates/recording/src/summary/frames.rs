@@ -148,6 +148,15 @@ impl FrameTotals {
         Some(last.saturating_since(first) + interval.unwrap_or_default())
     }
 
+    /// The interval over which what came is counted: from the first byte, which came before the first frame was whole, to
+    /// the last arrival of a frame, and one interval more. A rate is the bits received in an interval over its length (RFC
+    /// 5136, 2.3.4), so that the time of what is counted is in it.
+    pub(crate) fn receiving(&self, first_byte: Option<Timestamp>, interval: Option<Duration>) -> Option<Duration> {
+        let (first, _) = self.arrivals?;
+        let waited = first_byte.map_or(Duration::ZERO, |at| first.saturating_since(at));
+        Some(self.duration(interval)? + waited)
+    }
+
     /// Percentiles 50, 95 and 99, and the largest, when all rows were taken.
     pub(crate) fn latency_ms(&self) -> Option<[f64; 4]> {
         let ranks = nearest_ranks(self.latencies.iter(), self.latencies_count, [50, 95, 99, 100]);

@@ -48,9 +48,9 @@ pub struct Summary {
     pub places: Option<PlaceCounts>,
     /// First to last arrival of a frame, plus one frame interval, in seconds; of a bulk flow, from its start to its end.
     pub duration_s: Option<f64>,
-    /// Bits of complete frames over the duration.
+    /// Bits of complete frames over the time from the first byte's arrival to the last frame's, plus one frame interval.
     pub frame_throughput_bps: Option<f64>,
-    /// Bits of UDP or TCP payload that arrived, over the duration.
+    /// Bits of UDP or TCP payload that arrived, over the same time; of a bulk flow over its duration.
     pub packet_throughput_bps: Option<f64>,
     /// Datagrams that were offered to the socket; `None` on a byte stream.
     pub packets_sent: Option<u32>,
@@ -177,7 +177,9 @@ impl Summary {
         let duration =
             log.bulk.map_or_else(|| frames.duration(interval), |bulk| Some(bulk.end.saturating_since(bulk.start)));
         let duration_s = duration.map(|duration| duration.as_secs_f64());
-        let over_duration = |bytes: u64| duration_s.filter(|&seconds| seconds > 0.0).map(|s| bytes as f64 * 8.0 / s);
+        let receiving = if log.bulk.is_some() { duration } else { frames.receiving(ledger.first_arrival, interval) };
+        let receiving_s = receiving.map(|time| time.as_secs_f64()).filter(|&seconds| seconds > 0.0);
+        let rate = |bytes: u64| receiving_s.map(|seconds| bytes as f64 * 8.0 / seconds);
         let datagrams = (!log.datagrams_sent.is_empty()).then(|| DatagramCounts::of(log));
         let has_frames = log.bulk.is_none();
         Self {
@@ -190,8 +192,8 @@ impl Summary {
             types: has_frames.then_some(frames.types),
             places: has_frames.then_some(frames.places),
             duration_s,
-            frame_throughput_bps: over_duration(frames.complete_bytes).filter(|_| has_frames),
-            packet_throughput_bps: air::payload_arrived(log).and_then(over_duration),
+            frame_throughput_bps: rate(frames.complete_bytes).filter(|_| has_frames),
+            packet_throughput_bps: air::payload_arrived(log).and_then(rate),
             packets_sent: datagrams.as_ref().map(|datagrams| datagrams.offered),
             packets_lost: datagrams.as_ref().map(|datagrams| datagrams.lost),
             packet_runs: datagrams.map(|datagrams| datagrams.runs),

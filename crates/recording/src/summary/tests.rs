@@ -68,8 +68,9 @@ fn throughput_and_bytes_add_up() {
     // From frame 0 to frame 3: 120 ms, and one interval more.
     let duration = summary.duration_s.unwrap();
     assert!((duration - 0.16).abs() < 1e-9, "{duration}");
-    assert!((summary.frame_throughput_bps.unwrap() - 3_000.0 * 8.0 / 0.16).abs() < 1e-3);
-    assert!((summary.packet_throughput_bps.unwrap() - 7.0 * 516.0 * 8.0 / 0.16).abs() < 1e-3);
+    // The first datagram came 0.1 ms before the first frame was whole.
+    assert!((summary.frame_throughput_bps.unwrap() - 3_000.0 * 8.0 / 0.1601).abs() < 1e-3);
+    assert!((summary.packet_throughput_bps.unwrap() - 7.0 * 516.0 * 8.0 / 0.1601).abs() < 1e-3);
     assert_eq!(
         (summary.wasted_bytes, summary.useless_bytes, summary.shed_bytes),
         (Some(500 + 2_000), Some(0), Some(0))
@@ -192,6 +193,30 @@ fn a_lost_frame_is_not_waited_for() {
     );
     assert_eq!(summary.stalls.unwrap().stalls, 0);
     assert_eq!(summary.shed_bytes, Some(100));
+}
+
+#[test]
+fn a_rate_has_the_time_of_its_first_frame_in_it() {
+    // A large first frame and four small ones over a link that brings 1,000 bytes every 20 ms, which is 400 kbit/s.
+    let sizes = [20_000, 1_000, 1_000, 1_000, 1_000];
+    let mut flow = StreamFlow::new(movie(&sizes));
+    (0..5).for_each(|frame| flow.write(frame));
+    (1..=24).for_each(|step| flow.read(1_000 * step, ms(20 * step)));
+    let late = summary(&flow.log, LIVE);
+    // Whole frames came from 400 to 480 ms, all bytes within 460 ms; and one interval more.
+    assert!((late.duration_s.unwrap() - 0.12).abs() < 1e-9);
+    for rate in [late.frame_throughput_bps.unwrap(), late.packet_throughput_bps.unwrap()] {
+        assert!((rate - 24_000.0 * 8.0 / 0.5).abs() < 1e-3, "{rate}");
+        assert!((0.95 * 400e3..=400e3).contains(&rate), "no more than the link brings, and nearly that: {rate}");
+    }
+    // Where every frame comes at once when it is due, the rate is that of the movie.
+    let mut flow = StreamFlow::new(movie(&[5_000; 5]));
+    for frame in 0..5 {
+        flow.write(frame);
+        flow.read(5_000 * (u64::from(frame) + 1), ms(40 * u64::from(frame) + 5));
+    }
+    let paced = summary(&flow.log, LIVE);
+    assert_eq!(paced.frame_throughput_bps.map(f64::round), paced.movie_bitrate_bps.map(|rate| rate as f64));
 }
 
 #[test]
