@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from types import TracebackType
 from typing import Protocol, Self
@@ -116,7 +117,8 @@ class Bars(Silence):
 
 class Lines(Silence):
     """A few lines, for logs: of all streams together at their beginning and each quarter, or of a step at each quarter,
-    otherwise every minute; and one for each stream when it is done."""
+    otherwise every minute; and one for each stream when it is done. As a context it also tells of a step from which
+    nothing is heard, so that a log shows that it goes on."""
 
     def __init__(self, console: Console, every_s: float = 60.0) -> None:
         self._console = console
@@ -128,12 +130,39 @@ class Lines(Silence):
         self._streaming = _Quarters(0.0, every_s, reached=-1)
         self._step = ""
         self._steps = _Quarters(SHORT_S, every_s)
+        self._lock = threading.Lock()
+        self._is_over = threading.Event()
+        self._ticker: threading.Thread | None = None
+
+    def __enter__(self) -> Self:
+        self._is_over.clear()
+        self._ticker = threading.Thread(target=self._tick, daemon=True)
+        self._ticker.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._is_over.set()
+        if self._ticker is not None:
+            self._ticker.join()
+
+    def _tick(self) -> None:
+        while not self._is_over.wait(min(1.0, max(0.01, self._every_s / 4))):
+            with self._lock:
+                if self._step and self._steps.is_overdue():
+                    self._print(f"{self._step}: going on")
 
     def __call__(self, event: Event) -> None:
+        with self._lock:
+            self._take(event)
+
+    def _take(self, event: Event) -> None:
         match event.get("event"):
             case "step":
                 self._show_step(str(event.get("text", "")), event.get("share"))
             case "started":
+                self._step = ""
                 self._flows = len(event.get("flows", []))
                 # Of a flow that nothing is known of yet, which in the simulated world has not begun.
                 self._sent = {str(flow): (0, int(event.get("frames") or 0)) for flow in event.get("flows", [])}
@@ -180,6 +209,13 @@ class _Quarters:
         self._soonest_s, self._latest_s = soonest_s, latest_s
         self._last = time.monotonic()
         self._quarter = reached
+
+    def is_overdue(self) -> bool:
+        """Whether nothing was reported for the longer time; that counts as a report."""
+        if time.monotonic() - self._last < self._latest_s:
+            return False
+        self._last = time.monotonic()
+        return True
 
     def passed(self, share: float) -> bool:
         """Whether one is due now, at this share of the whole; it counts as reported."""

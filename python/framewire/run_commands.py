@@ -23,7 +23,7 @@ RunDirectory = Annotated[Path, typer.Argument(metavar="RUN_DIR", help="A run dir
 Open = Annotated[bool, typer.Option("--open", help="Open it in a browser.")]
 
 
-EVERY_S = 10.0
+EVERY_S = 5.0
 """Where progress is told in lines, one comes at least so often."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import pty
@@ -243,6 +244,19 @@ def test_a_step_that_goes_on_is_told_as_often_as_is_asked(monkeypatch: pytest.Mo
     first, *others = captured.get().splitlines()
     assert first == "rendering the film ..." and len(others) == 10
     assert others[0] == "rendering the film: 2%"
+
+
+def test_a_step_that_says_nothing_is_told_to_go_on() -> None:
+    written = io.StringIO()
+    with Lines(Console(file=written, width=100), every_s=0.4) as display:
+        display({"event": "step", "text": "reading the run"})
+        time.sleep(1.5)
+        silent = written.getvalue().splitlines()
+        display({"event": "started", "flows": ["udp"]})
+        time.sleep(1.0)
+    assert silent[0] == "reading the run ..."
+    assert 1 <= len(silent[1:]) <= 3 and set(silent[1:]) == {"reading the run: going on"}
+    assert written.getvalue().splitlines()[len(silent) :] == ["streaming: udp"], "streams tell of themselves"
 
 
 def test_a_minute_of_seven_flows_takes_a_few_lines(monkeypatch: pytest.MonkeyPatch) -> None:
