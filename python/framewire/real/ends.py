@@ -15,11 +15,11 @@ from framewire.endpoint.address import Address
 from framewire.endpoint.failures import for_the_user
 from framewire.endpoint.sessions import MAX_SIZE
 from framewire.errors import InputError
-from framewire.real.source import source_of
+from framewire.real.source import check_source, source_of
 from framewire.run import check_out, partial_directory, seal
 from framewire.scenario import Overrides, Scenario
 from framewire.suggestions import refused
-from framewire.transports import CARRIERS, TRANSPORTS
+from framewire.transports import CARRIERS, TRANSPORTS, parts_of
 
 __all__ = ["PATIENCE_S", "SILENCE_S", "WAIT_S", "End", "ask", "receive", "send"]
 
@@ -31,6 +31,9 @@ WAIT_S = 60.0
 
 SILENCE_S = 5.0
 """A stream that is silent for so long has ended."""
+
+ASKED_FOR = ("http", "rtsp")
+"""Sessions in which the receiver asks for the movie, so that a sender cannot begin by itself."""
 
 Listener = Callable[[dict[str, Any]], None]
 
@@ -100,6 +103,14 @@ def send(
     check_out(out)
     place = to.resolved()
     say = listener or (lambda _event: None)
+    # What can be refused is, before a film is read, cut or encoded, or standard input is read to its end.
+    _check_ends(transport, with_description=sdp is not None)
+    known = check_source(source, start_s, times)
+    asked = _scenario(known or "standard input", transport, duration, set)
+    if len(asked.flows) > 1:
+        raise InputError(f"flow.0.count: {len(asked.flows)} is not allowed; allowed is one flow between two machines")
+    if known is not None:
+        content.check_codec(asked)
     resolved = _scenario(source_of(source, start_s, times), transport, duration, set)
     content.check_codec(resolved)
     say({"event": "step", "text": "preparing the movie"})
@@ -250,7 +261,15 @@ def _scenario(source: str, transport: str, duration: str | None, overrides: Over
     if duration is not None:
         movie["duration"] = duration
     document = {"name": f"send-{transport}", "movie": movie, "flow": [{"transport": transport}]}
-    return scenario.load(document, set=overrides)
+    try:
+        return scenario.load(document, set=overrides)
+    except InputError as error:
+        of_duration = f'movie.duration: "{duration}"'
+        if not str(error).startswith(of_duration):
+            raise
+        allowed = str(error).removeprefix(of_duration)
+        example = ', as "5 s"' if " one of " in allowed else ""
+        raise InputError(f'--duration "{duration}"{allowed}{example}') from None
 
 
 def _description(path: Path) -> str:
@@ -267,6 +286,20 @@ def _check_transport(name: str) -> None:
     if name in {one.name for one in TRANSPORTS}:
         raise InputError(f'transport = "{name}": does not carry a movie by itself; {", ".join(_entries())} do')
     raise refused("transport", name, CARRIERS)
+
+
+def _check_ends(transport: str, *, with_description: bool) -> None:
+    """Raises InputError for a transport that does not go from a sender to a receiver that waits, and where there is no
+    session description of it."""
+    parts = parts_of(transport)
+    assert parts is not None, "what carries a movie has parts"
+    if parts.session in ASKED_FOR:
+        raise InputError(
+            f"{transport}: its receiver asks for the movie: framewire send --serve serves it; framewire send --to is "
+            "of transports whose sender opens the connection"
+        )
+    if with_description and (parts.socket == "stream" or "rtp" not in (parts.format, parts.session)):
+        raise InputError(f"--sdp: session descriptions are of RTP over UDP; {transport} needs none")
 
 
 def _entries() -> list[str]:

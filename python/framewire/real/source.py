@@ -13,7 +13,7 @@ from framewire import files
 from framewire.content_store import existing
 from framewire.errors import InputError
 
-__all__ = ["STDIN", "source_of"]
+__all__ = ["STDIN", "check_source", "source_of"]
 
 STDIN = "-"
 """The name of standard input."""
@@ -25,11 +25,8 @@ MOST_TIMES = 10_000
 """How often a file is sent at most."""
 
 
-def source_of(named: str | os.PathLike[str], start_s: float = 0.0, times: int = 1) -> str:
-    """The path of what is sent, wherever this process is; ``lab`` for the lab's own movie.
-
-    What is not a whole file once is made in the cache: standard input read to its end, and a file from its last key
-    frame before ``start_s`` on, several ``times``.
+def check_source(named: str | os.PathLike[str], start_s: float = 0.0, times: int = 1) -> str | None:
+    """What is sent, as far as it is there before anything is read or cut: a path, or ``lab``; None of standard input.
 
     Raises InputError for what is no file, and for a part of one that has no times.
     """
@@ -43,11 +40,35 @@ def source_of(named: str | os.PathLike[str], start_s: float = 0.0, times: int = 
         if not is_whole:
             raise InputError("lab: the lab's own movie is sent whole; --duration says how long it is")
         return text
-    path = _kept(sys.stdin.buffer) if text == STDIN else Path(text)
+    if text == STDIN:
+        return None
     try:
-        files.check_regular(path)
+        files.check_regular(text)
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
+        raise InputError(f"{text}: {error.strerror or error}") from None
+    if not is_whole:
+        _check_times(Path(text))
+    return str(Path(text).resolve())
+
+
+def source_of(named: str | os.PathLike[str], start_s: float = 0.0, times: int = 1) -> str:
+    """The path of what is sent, wherever this process is; ``lab`` for the lab's own movie.
+
+    What is not a whole file once is made in the cache: standard input read to its end, and a file from its last key
+    frame before ``start_s`` on, several ``times``.
+
+    Raises InputError as `check_source` does, and for what standard input gives.
+    """
+    checked = check_source(named, start_s, times)
+    is_whole = start_s == 0 and times == 1
+    if checked is None:
+        path = _kept(sys.stdin.buffer)
+        if not is_whole:
+            _check_times(path)
+    elif is_whole:
+        return checked
+    else:
+        path = Path(checked)
     return str((path if is_whole else _part(path, start_s, times)).resolve())
 
 
@@ -72,15 +93,18 @@ def _kept(stream: BinaryIO) -> Path:
         return cache.store().keep(f"stdin-{files.sha256(path)[:16]}.bin", existing, copied)
 
 
-def _part(path: Path, start_s: float, times: int) -> Path:
-    """A file from a time on, several times one behind the other, without a frame encoded."""
-    from framewire.movie import cache, ffmpeg
+def _check_times(path: Path) -> None:
     from framewire.movie.source import ELEMENTARY, video_of
 
     if video_of(path).container in ELEMENTARY:
         raise InputError(
             f"{path}: an elementary stream has no times, by which --start and --loop go; a container (MP4, MKV, TS) has"
         )
+
+
+def _part(path: Path, start_s: float, times: int) -> Path:
+    """A file from a time on, several times one behind the other, without a frame encoded."""
+    from framewire.movie import cache, ffmpeg
 
     def cut(folder: Path) -> Path:
         out = folder / "part.mkv"
