@@ -117,9 +117,11 @@ impl RtcpSetup {
         RtcpBandwidth::described(session, None, (!receivers).then_some(0))
     }
 
-    /// The sender's end, which joins now.
+    /// The sender's end, which joins now, when the first frame is shown: its time stamp is 0, and so is that of sound at that
+    /// moment.
     pub(crate) fn sender(&self, now: Timestamp) -> RtcpEnd {
-        self.end(now, self.ssrc, "sender")
+        let end = self.end(now, self.ssrc, "sender");
+        RtcpEnd { participant: end.participant.with_media_clock(now, 0), ..end }
     }
 
     /// The receiver's end, which joins now.

@@ -89,6 +89,8 @@ pub struct Participant {
     timer: ReportTimer,
     members: Members,
     stream: Option<Stream>,
+    /// A moment, and the time stamp of what is presented at it.
+    media_clock: Option<(Timestamp, u32)>,
     /// The last source that was reported, where there were too many for one report.
     reported_last: u32,
     events: VecDeque<Event>,
@@ -100,8 +102,6 @@ pub struct Participant {
 struct Stream {
     /// When its last packet was sent; `None` once it counts as a sender no more.
     sent: Option<Timestamp>,
-    /// A time stamp, and when the first packet with it was sent.
-    timestamp: (Timestamp, u32),
     packets: u32,
     octets: u32,
 }
@@ -129,20 +129,25 @@ impl Participant {
             timer,
             members: Members::default(),
             stream: None,
+            media_clock: None,
             reported_last: u32::MAX,
             events: VecDeque::new(),
             bye: Bye::No,
         })
     }
 
+    /// The same, whose media clock reads this time stamp at this moment. Its reports say so of all others, too, whatever order
+    /// pictures are sent in, so that a receiver finds which of several streams are presented together (RFC 3550, section 6.4.1).
+    /// Without, it does at the first packet that is sent.
+    pub fn with_media_clock(self, at: Timestamp, rtp_timestamp: u32) -> Self {
+        Self { media_clock: Some((at, rtp_timestamp)), ..self }
+    }
+
     /// It sent a packet of RTP with this time stamp and so many bytes of payload.
     pub fn handle_rtp_sent(&mut self, now: Timestamp, timestamp: u32, octets: usize) {
         let begins = self.sent().is_none();
-        let stream =
-            self.stream.get_or_insert(Stream { sent: None, timestamp: (now, timestamp), packets: 0, octets: 0 });
-        if stream.timestamp.1 != timestamp {
-            stream.timestamp = (now, timestamp);
-        }
+        self.media_clock.get_or_insert((now, timestamp));
+        let stream = self.stream.get_or_insert(Stream { sent: None, packets: 0, octets: 0 });
         stream.sent = Some(now);
         stream.packets = stream.packets.wrapping_add(1);
         stream.octets = stream.octets.wrapping_add(octets as u32);
@@ -299,7 +304,8 @@ impl Participant {
     /// What it has to report now: of itself where it sends, and of those that it receives (section 6.4).
     fn report(&mut self, now: Timestamp) -> Report {
         let clock_rate = self.settings.clock_rate;
-        let sender = self.stream.filter(|stream| stream.sent.is_some()).map(|stream| stream.info(now, clock_rate));
+        let sender = self.stream.filter(|stream| stream.sent.is_some()).zip(self.media_clock);
+        let sender = sender.map(|(stream, clock)| stream.info(now, clock, clock_rate));
         let mut blocks = Vec::new();
         for (ssrc, member) in self.members.reportable(self.reported_last).into_iter().take(MOST_BLOCKS) {
             let (last_report, delay) = match member.last_report {
@@ -320,12 +326,12 @@ impl Participant {
 }
 
 impl Stream {
-    fn info(&self, now: Timestamp, clock_rate: u32) -> SenderInfo {
-        let (at, timestamp) = self.timestamp;
+    fn info(&self, now: Timestamp, (at, timestamp): (Timestamp, u32), clock_rate: u32) -> SenderInfo {
         let since = rtp::timestamp(now.saturating_since(at), clock_rate);
+        let until = rtp::timestamp(at.saturating_since(now), clock_rate);
         SenderInfo {
             ntp: NtpTime::of(now),
-            rtp_timestamp: timestamp.wrapping_add(since),
+            rtp_timestamp: timestamp.wrapping_add(since).wrapping_sub(until),
             packets: self.packets,
             octets: self.octets,
         }

@@ -171,6 +171,45 @@ fn reports_tell_round_trips_and_what_was_sent() {
     }
 }
 
+/// The sender reports of one that sends these time stamps, a packet every 40 ms, from a second on: when, and what they say.
+fn sender_infos(sender: Participant, timestamps: impl Iterator<Item = u32>) -> Vec<(Timestamp, u32)> {
+    let mut sender = sender;
+    let mut infos = Vec::new();
+    for (number, timestamp) in (0..).zip(timestamps) {
+        let now = Timestamp::from_secs(1) + 40 * number * MILLISECOND;
+        sender.handle_rtp_sent(now, timestamp, 500);
+        while let Some(packet) = sender.poll_transmit(now) {
+            let info = Compound::parse(&packet).unwrap().reports[0].sender;
+            infos.extend(info.map(|info| (now, info.rtp_timestamp)));
+        }
+    }
+    assert!(infos.len() > 20, "{}", infos.len());
+    infos
+}
+
+#[test]
+fn reports_relate_time_stamps_to_the_clock_in_one_way_whatever_order_pictures_are_sent_in() {
+    // I B B P B B: a group of three is sent as the last of it and the two before.
+    let in_coding_order =
+        |count: u32| (0..count).map(|number| (number / 3 * 3 + [2, 0, 1][number as usize % 3]) * 3_600);
+    let start = Timestamp::from_secs(1);
+    let expected =
+        |at: Timestamp, first: u32| first.wrapping_add(crate::rtp::timestamp(at.saturating_since(start), 90_000));
+
+    let of_media = participant(1, session(4_000), 3).with_media_clock(start, u32::MAX - 100);
+    for (at, timestamp) in sender_infos(of_media, in_coding_order(3_000)) {
+        assert_eq!(timestamp, expected(at, u32::MAX - 100));
+    }
+    for (at, timestamp) in sender_infos(participant(1, session(4_000), 3), in_coding_order(3_000)) {
+        assert_eq!(timestamp, expected(at, 7_200), "from its first packet");
+    }
+    // A clock that is read in what is to come.
+    let later = participant(1, session(4_000), 3).with_media_clock(start + 1_000_000 * MILLISECOND, 5);
+    for (at, timestamp) in sender_infos(later, in_coding_order(3_000)) {
+        assert_eq!(timestamp, expected(at, 5u32.wrapping_sub(90_000_000)));
+    }
+}
+
 #[test]
 fn receivers_without_bandwidth_are_silent_and_without_any_all_are() {
     let only_senders = RtcpBandwidth::described(Bitrate::from_mbps(4), None, Some(0));
