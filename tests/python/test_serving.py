@@ -209,25 +209,40 @@ def test_connections_that_say_nothing_shut_nobody_out(folder: Path, tmp_path: Pa
 
 
 INTERLEAVED = ("-rtsp_transport", "tcp")
+DATAGRAMS = ("-rtsp_transport", "udp")
 
 
-def test_ffmpeg_plays_every_film_of_a_folder_by_rtsp_with_its_sound(folder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("carried", [INTERLEAVED, DATAGRAMS], ids=["tcp", "udp"])
+def test_ffmpeg_plays_every_film_of_a_folder_by_rtsp_with_its_sound(
+    carried: tuple[str, str], folder: Path, tmp_path: Path
+) -> None:
     with serving(folder, tmp_path / "served", scheme="rtsp", last="/old film.mpg") as server:
         assert server.paths == ["/film.mkv", "/old film.mpg"]
-        assert shown(server.url("/film.mkv"), "v", *INTERLEAVED) == shown(folder / "film.mkv")
-        assert shown(server.url("/film.mkv"), "a", *INTERLEAVED) == shown(folder / "film.mkv", "a")
-        assert shown(server.url("/old%20film.mpg"), "v", *INTERLEAVED) == shown(folder / "old film.mpg")
+        assert shown(server.url("/film.mkv"), "v", *carried) == shown(folder / "film.mkv")
+        assert shown(server.url("/film.mkv"), "a", *carried) == shown(folder / "film.mkv", "a")
+        assert shown(server.url("/old%20film.mpg"), "v", *carried) == shown(folder / "old film.mpg")
         document, clients = server.end()
     assert [client["ended"] for client in clients] == ["complete"] * 3
     assert document["lateness_s"]["frames"] == 3 * (FRAMES - 1)
 
 
+def test_ffmpeg_plays_from_the_key_frame_before_a_place_by_rtsp(folder: Path, tmp_path: Path) -> None:
+    """FFmpeg asks from the beginning, pauses, and asks again from the place."""
+    with serving(folder, tmp_path / "served", scheme="rtsp", last="/old film.mpg") as server:
+        original = shown(folder / "film.mkv")
+        for carried in (INTERLEAVED, DATAGRAMS):
+            # Key frames are a second apart.
+            assert shown(server.url("/film.mkv"), "v", "-noaccurate_seek", "-ss", "1.2", *carried) == original[25:]
+        server.end()
+
+
 @pytest.mark.skipif(shutil.which("gst-launch-1.0") is None, reason="needs GStreamer")
-def test_gstreamer_plays_by_rtsp_who_knows_the_password(folder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("protocol", ["tcp", "udp"])
+def test_gstreamer_plays_by_rtsp_who_knows_the_password(protocol: str, folder: Path, tmp_path: Path) -> None:
     options = ["--user", "camera:secret"]
     with serving(folder / "film.mkv", tmp_path / "served", *options, scheme="rtsp", last="/film.mkv") as server:
         out = tmp_path / "film.h264"
-        source = f"rtspsrc name=s protocols=tcp location={server.url('/film.mkv')} user-id=camera user-pw=secret"
+        source = f"rtspsrc name=s protocols={protocol} location={server.url('/film.mkv')} user-id=camera user-pw=secret"
         picture = "s. ! application/x-rtp,media=video ! rtph264depay ! h264parse"
         picture += f" ! video/x-h264,stream-format=byte-stream,alignment=au ! filesink location={out}"
         sound = "s. ! application/x-rtp,media=audio ! rtpmp4gdepay ! fakesink"

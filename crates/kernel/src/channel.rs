@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use framewire_session::half::{ChannelId, ChannelKind, End};
 use framewire_session::{ChannelSetup, SocketsSetup};
 use framewire_sockets::{
-    OpenError, TcpListener, TcpOptions, TcpRead, TcpReceiver, TcpSender, UdpRead, UdpReceiver, UdpSender,
+    OpenError, TcpListener, TcpOptions, TcpRead, TcpReceiver, TcpSender, UdpOptions, UdpRead, UdpReceiver, UdpSender,
 };
 use framewire_transport::socket::SocketError;
 use framewire_units::DataSize;
@@ -38,6 +38,16 @@ pub(crate) enum Socket {
     Open(TcpSender, TcpReceiver),
 }
 
+impl Socket {
+    fn datagrams(own: SocketAddr, peer: SocketAddr, options: &UdpOptions) -> Result<Self, OpenError> {
+        let mut sender = UdpSender::open(own, peer, options)?;
+        // A peer that is not there yet, or no more, loses what is sent to it.
+        sender.ignore_refusal();
+        let receiver = sender.receiver().map_err(system)?;
+        Ok(Self::Datagram(sender, receiver))
+    }
+}
+
 /// What one look at a channel gave.
 pub(crate) enum Taken {
     Nothing,
@@ -66,13 +76,7 @@ impl Channel {
                 let own_end = if place.end == End::Sender { 0 } else { 1 };
                 let options = udp_options(&ends[own_end], shared);
                 match peer {
-                    Some(peer) => {
-                        let mut sender = UdpSender::open(own, peer, &options)?;
-                        // A peer that is not there yet, or no more, loses what is sent to it.
-                        sender.ignore_refusal();
-                        let receiver = sender.receiver().map_err(system)?;
-                        Socket::Datagram(sender, receiver)
-                    }
+                    Some(peer) => Socket::datagrams(own, peer, &options)?,
                     None => Socket::Bound(UdpReceiver::bind(own, &options)?),
                 }
             }
@@ -80,6 +84,16 @@ impl Channel {
                 unreachable!("invariant: a channel of datagrams has sockets of datagrams")
             }
         };
+        let listened = Listened::default();
+        Ok(Self { id: setup.channel.id, is_media: setup.is_media(), socket, listened, has_ended: false })
+    }
+
+    /// That of datagrams to and from a peer, at a port of this host: 0 is any.
+    pub(crate) fn of_datagrams(setup: &ChannelSetup, own: SocketAddr, peer: SocketAddr) -> Result<Self, OpenError> {
+        let SocketsSetup::Datagram([sender, _]) = &setup.sockets else {
+            unreachable!("invariant: a channel of datagrams has sockets of datagrams")
+        };
+        let socket = Socket::datagrams(own, peer, &udp_options(sender, None))?;
         let listened = Listened::default();
         Ok(Self { id: setup.channel.id, is_media: setup.is_media(), socket, listened, has_ended: false })
     }
@@ -161,6 +175,11 @@ impl Channel {
             Socket::Listening(listener) => listener.local_address().map(Some),
             Socket::Closed(..) | Socket::Open(..) => Ok(None),
         }
+    }
+
+    /// Its port here; 0 of a connection.
+    pub(crate) fn port(&self) -> u16 {
+        self.local_address().ok().flatten().map_or(0, |address| address.port())
     }
 
     /// What has not left this host, or is not acknowledged.

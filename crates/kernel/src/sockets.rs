@@ -20,6 +20,9 @@ use crate::place::Place;
 /// Bytes that one read takes: more than any datagram.
 const READ_SIZE: usize = 65_536;
 
+/// How often two ports that follow each other are looked for: half of all that are free are odd.
+const PAIRS_TRIED: u32 = 64;
+
 /// The sockets of one end of a flow, and the clock that their times are put on.
 ///
 /// A datagram that says when it left is made when it can leave: of such, one is sent at a moment, which lasts until what came
@@ -79,6 +82,39 @@ impl<C: Clock> FlowSockets<C> {
         let sender = accepted.sender()?;
         sender.set_user_timeout(patience)?;
         Ok(Self::of(vec![Channel::of_connection(id, sender, accepted)], Vec::new(), clock))
+    }
+
+    /// Opens two channels of datagrams more, at two free ports of this host that follow each other, of which the first is even (RFC 3550,
+    /// section 11), to these ports of the other one; in place of those that there were. Which ports those are.
+    ///
+    /// # Errors
+    /// When there are none, or the kernel does not make a socket as it is to be.
+    pub fn open_pair(
+        &mut self,
+        setups: &[ChannelSetup; 2],
+        own: IpAddr,
+        peers: [SocketAddr; 2],
+    ) -> Result<(u16, u16), OpenError> {
+        let [first, second] = setups;
+        self.channels.retain(|channel| setups.iter().all(|setup| setup.channel.id != channel.id));
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let one = Channel::of_datagrams(first, SocketAddr::new(own, 0), peers[0])?;
+            let port = one.port();
+            let other = match port % 2 {
+                0 => Channel::of_datagrams(second, SocketAddr::new(own, port + 1), peers[1]),
+                _ => Err(OpenError::PortInUse(SocketAddr::new(own, port))),
+            };
+            match other {
+                Ok(other) => {
+                    self.channels.extend([one, other]);
+                    return Ok((port, port + 1));
+                }
+                Err(OpenError::PortInUse(_)) if tries < PAIRS_TRIED => {}
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     fn of(channels: Vec<Channel>, buffer: Vec<u8>, clock: C) -> Self {

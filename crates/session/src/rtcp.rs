@@ -176,6 +176,11 @@ impl RtcpEnd {
         }
     }
 
+    /// Datagrams that came and were no RTCP.
+    pub(crate) fn rejected(&self) -> u64 {
+        self.log.rejected
+    }
+
     /// A datagram of RTCP came. Where the other end sends BYE, this one does as well.
     pub(crate) fn handle_rtcp(&mut self, now: Timestamp, datagram: &[u8]) {
         if self.participant.handle_rtcp(now, datagram).is_err() {

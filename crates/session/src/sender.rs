@@ -171,7 +171,7 @@ impl SenderSession {
         !self.stopped
             && self.has_begun()
             && self.half.wants_frame()
-            && self.next < self.programme.len()
+            && self.next < self.programme.end()
             && (self.pacing != Pacing::Sender || self.programme.due(self.next) <= now)
     }
 
@@ -179,7 +179,7 @@ impl SenderSession {
     fn can_offer_sound(&self, now: Timestamp) -> bool {
         let is_due = |place| match self.pacing {
             Pacing::Sender if !self.is_file => self.programme.sound_due(self.next_sound).is_some_and(|due| due <= now),
-            _ => self.next == self.programme.len() || place < self.programme.place(self.next),
+            _ => self.next == self.programme.end() || place < self.programme.place(self.next),
         };
         !self.stopped && self.has_begun() && self.programme.sound_place(self.next_sound).is_some_and(is_due)
     }
@@ -205,7 +205,9 @@ impl SenderSession {
         self.note_lateness(now, self.programme.due(self.next));
         self.next += 1;
         self.progress.offered += 1;
-        self.half.handle_frame(now, frame);
+        if !self.is_sound_alone() {
+            self.half.handle_frame(now, frame);
+        }
         self.drain_events();
     }
 
@@ -231,13 +233,13 @@ impl SenderSession {
     }
 
     fn all_is_offered(&self) -> bool {
-        self.next == self.programme.len() && self.programme.sound_due(self.next_sound).is_none()
+        self.next == self.programme.end() && self.programme.sound_due(self.next_sound).is_none()
     }
 
     fn next_timeout(&self, progress: WriteProgress) -> Option<Timestamp> {
         let has_clock = self.pacing == Pacing::Sender && !self.stopped && self.has_begun();
         let waits_for_clock = has_clock && self.half.wants_frame();
-        let frame = (waits_for_clock && self.next < self.programme.len()).then(|| self.programme.due(self.next));
+        let frame = (waits_for_clock && self.next < self.programme.end()).then(|| self.programme.due(self.next));
         let sound = self.programme.sound_due(self.next_sound).filter(|_| has_clock && !self.is_file);
         let packet = if progress == WriteProgress::Early { self.half.next_timeout() } else { None };
         let serving = self.answering.as_ref().and_then(Answering::next_timeout);

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 
 use framewire_transport::socket::{DatagramSend, DatagramSocket, SocketError};
 use framewire_units::DataSize;
@@ -30,7 +31,8 @@ pub struct UdpOptions {
 /// A UDP socket that sends to one peer.
 #[derive(Debug)]
 pub struct UdpSender {
-    fd: OwnedFd,
+    /// Shared with the other direction.
+    fd: Arc<OwnedFd>,
     peer: SocketAddr,
     send_buffer: DataSize,
     ignores_refusal: bool,
@@ -45,7 +47,7 @@ impl UdpSender {
         let fd = open_bound(local, options)?;
         connect(fd.as_raw_fd(), &SockaddrStorage::from(peer)).map_err(OpenError::connect(peer))?;
         let send_buffer = Buffer::Send.size(&fd).map_err(OpenError::system("getsockopt"))?;
-        Ok(Self { fd, peer, send_buffer, ignores_refusal: false })
+        Ok(Self { fd: fd.into(), peer, send_buffer, ignores_refusal: false })
     }
 
     /// From now on a peer whose port has no listener (ICMP port unreachable) is no error: as with a
@@ -92,9 +94,9 @@ impl UdpSender {
     /// The other direction of the same socket: datagrams of the peer. It is closed when both are dropped.
     ///
     /// # Errors
-    /// When the system has no descriptor left, or gives no time stamps.
+    /// When the system gives no time stamps.
     pub fn receiver(&self) -> Result<UdpReceiver, SocketError> {
-        let fd = self.fd.try_clone().map_err(|error| SocketError { operation: "dup", reason: error.to_string() })?;
+        let fd = Arc::clone(&self.fd);
         let ancillary = Ancillary::with_timestamps(&fd).map_err(broken("setsockopt(SO_TIMESTAMPNS)"))?;
         Ok(UdpReceiver { fd, ancillary })
     }
@@ -152,7 +154,7 @@ pub enum UdpRead {
 /// A UDP socket that receives from anyone.
 #[derive(Debug)]
 pub struct UdpReceiver {
-    fd: OwnedFd,
+    fd: Arc<OwnedFd>,
     ancillary: Ancillary,
 }
 
@@ -164,7 +166,7 @@ impl UdpReceiver {
     pub fn bind(local: SocketAddr, options: &UdpOptions) -> Result<Self, OpenError> {
         let fd = open_bound(local, options)?;
         let ancillary = Ancillary::with_timestamps(&fd).map_err(OpenError::system("setsockopt(SO_TIMESTAMPNS)"))?;
-        Ok(Self { fd, ancillary })
+        Ok(Self { fd: fd.into(), ancillary })
     }
 
     /// Receives one datagram if there is one. That a peer to which something was sent had no listener is of no concern here.

@@ -54,6 +54,11 @@ impl SoundPackets {
         Self { packetizer, clock_rate }
     }
 
+    /// The sequence number of its next packet.
+    pub fn next_number(&self) -> u16 {
+        self.packetizer.next_number()
+    }
+
     /// The packets of a packet of sound.
     pub(crate) fn packetize(&mut self, sound: &OutgoingSound) -> Result<Vec<Datagram>, FrameError> {
         self.packetizer.packetize(&sound.bytes, sound.timestamp(self.clock_rate))
@@ -79,6 +84,15 @@ impl From<mpeg_ts::Packetizer> for Packetizer {
 }
 
 impl Packetizer {
+    /// The sequence number of its next packet of RTP; `None` where it makes none.
+    pub(crate) fn next_number(&self) -> Option<u16> {
+        match self {
+            Self::Rtp(packetizer) => Some(packetizer.next_number()),
+            Self::Sound(packets) => Some(packets.next_number()),
+            Self::TransportStream(_) => None,
+        }
+    }
+
     /// The datagrams of a frame.
     pub(crate) fn packetize(&mut self, frame: &OutgoingFrame) -> Result<Vec<Datagram>, FrameError> {
         match self {

@@ -7,6 +7,7 @@ use framewire_units::Timestamp;
 use crate::event::{SenderEvent, SenderPlace};
 use crate::frame::{OutgoingFrame, Payload};
 use crate::queue::Discard;
+use crate::sound::SoundQueue;
 
 pub(crate) const NOT_PACKETIZED: &str = "rtp: frame cannot be cut into packets";
 pub(crate) const AFTER_THE_END: &str = "pipeline: offered after the end";
@@ -23,6 +24,16 @@ pub(crate) fn note_change(events: &mut VecDeque<SenderEvent>, at: Timestamp, fra
     if !by.is_none() {
         events.push_back(SenderEvent::Renumbered { frame, at, by, size: bytes.size() });
     }
+}
+
+/// Reports that sound which waits is given up, as by a seek.
+pub(crate) fn note_flushed_sound(events: &mut VecDeque<SenderEvent>, at: Timestamp, sound: &mut SoundQueue) {
+    events.extend(sound.drain(..).map(|sound| SenderEvent::Discarded {
+        frame: sound.id,
+        at,
+        place: SenderPlace::Pipeline,
+        rule: FLUSHED,
+    }));
 }
 
 /// Reports what became of offering frame `offered`: queued unless it was itself given up.

@@ -16,8 +16,8 @@ use framewire_units::{Duration, Seed, Timestamp};
 use framewire_wire::rtcp::{Compound, is_rtcp};
 use framewire_wire::rtp_payload::PacketRule;
 use framewire_wire::rtsp::{
-    Account, Client, ClientEvent, ClientSettings, Delivery, Presentation, SESSION_TIMEOUT, Server, ServerEvent,
-    ServerSettings, StreamStart, Want, put_interleaved,
+    Account, Client, ClientEvent, ClientSettings, Delivery, NptRange, Playing, Presentation, SESSION_TIMEOUT, Server,
+    ServerEvent, ServerSettings, StreamStart, Want, put_interleaved,
 };
 use framewire_wire::sdp;
 
@@ -41,6 +41,8 @@ struct Serving {
     rtcp: UdpSocket,
     packets: Vec<Vec<u8>>,
     settings: ServerSettings,
+    /// From which packets go in datagrams; reports go from the next one.
+    port: u16,
 }
 
 /// What came of one connection.
@@ -72,14 +74,15 @@ impl Serving {
                 path: "/movie".to_owned(),
                 description: sdp::describe(codec.format(), Ipv4Addr::UNSPECIFIED.into(), 0, &first),
                 streams: vec![StreamStart { ssrc: 0xFEED_BEEF, sequence: 65_000, timestamp: 0 }],
+                length: None,
             }]
             .into(),
-            ports: Some((port, port + 1)),
+            over_udp: true,
             account: password.then(|| ("camera".to_owned(), account())),
             timeout: SESSION_TIMEOUT,
         };
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        Self { listener, rtp: bind(port), rtcp: bind(port + 1), packets, settings }
+        Self { listener, port, rtp: bind(port), rtcp: bind(port + 1), packets, settings }
     }
 
     fn url(&self) -> String {
@@ -106,15 +109,22 @@ impl Serving {
                 served.reports += usize::from(Compound::parse(&buffer[..length]).is_ok());
                 server.handle_life(now);
             }
-            while let Some(message) = server.poll_transmit() {
-                connection.write_all(&message).unwrap();
-            }
             while let Some(event) = server.poll_event() {
                 match event {
-                    ServerEvent::Play(_, deliveries) => (served.delivery, next) = (deliveries[0], Some(0)),
+                    ServerEvent::Open { .. } => server.handle_opened(now, Some((self.port, self.port + 1))).unwrap(),
+                    ServerEvent::Play { movie, deliveries, .. } => {
+                        (served.delivery, next) = (deliveries[0], Some(0));
+                        let streams = server.presentation(movie).streams.clone();
+                        let range = NptRange::from(Duration::ZERO, None);
+                        server.handle_playing(now, Ok(Playing { range, streams })).unwrap();
+                    }
+                    ServerEvent::Pause => {}
                     ServerEvent::Rtcp(_, packet) => served.reports += usize::from(Compound::parse(&packet).is_ok()),
                     ServerEvent::Stop => (served.stopped, next) = (true, None),
                 }
+            }
+            while let Some(message) = server.poll_transmit() {
+                connection.write_all(&message).unwrap();
             }
             if let (Some(delivery), Some(sent)) = (served.delivery, &mut next) {
                 // Slowly enough for any receiver: eight packets each time.

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use framewire_endpoint::RunClock;
 use framewire_kernel::FlowSockets;
 use framewire_session::half::{Arrival, ChannelId, Wait};
-use framewire_session::served::{CONNECTION, Client};
+use framewire_session::served::{CONNECTION, Client, Opening};
 use framewire_sockets::{Poller, TcpReceiver, Watch};
 use framewire_transport::socket::SocketError;
 use framewire_units::{Duration, Timestamp};
@@ -17,6 +17,8 @@ const LINGERING: Duration = Duration::from_secs(2);
 /// A client, and its sockets.
 pub(super) struct Connection {
     pub(super) peer: SocketAddr,
+    /// This end's address, from which it also sends datagrams.
+    own: SocketAddr,
     pub(super) client: Box<dyn Client>,
     sockets: FlowSockets<RunClock>,
     /// What the poller watches for on each channel.
@@ -46,10 +48,10 @@ impl Connection {
         clock: RunClock,
         now: Timestamp,
     ) -> Result<Self, SocketError> {
-        let peer = accepted.peer_address()?;
+        let (peer, own) = (accepted.peer_address()?, accepted.sender()?.local_address()?);
         let sockets = FlowSockets::of_connection(accepted, CONNECTION, patience, clock)?;
         let (watched, timeout, state) = (Vec::new(), Some(now), State::Open);
-        Ok(Self { peer, client, sockets, watched, room: None, timeout, state })
+        Ok(Self { peer, own, client, sockets, watched, room: None, timeout, state })
     }
 
     /// True when it is to be dropped.
@@ -86,7 +88,9 @@ impl Connection {
             }
             State::Open | State::HalfClosed => {}
         }
-        match self.client.drive(now, &mut self.sockets) {
+        let driven = self.client.drive(now, &mut self.sockets);
+        let driven = if self.open(now) { self.client.drive(now, &mut self.sockets) } else { driven };
+        match driven {
             Ok(Wait { finished: true, .. }) => {
                 let is_over = self.state == State::HalfClosed;
                 let until = now + LINGERING;
@@ -96,6 +100,19 @@ impl Connection {
             Ok(wait) => (self.timeout, self.room) = (wait.timeout, wait.room),
             Err(error) => self.fail(now, &error),
         }
+    }
+
+    /// Opens the channels that the half wants beside its connection; true where it did, and there is something to be said.
+    fn open(&mut self, now: Timestamp) -> bool {
+        let mut has_answered = false;
+        while let Some(Opening { channels, client }) = self.client.poll_opening() {
+            let peers = [client.0, client.1].map(|port| SocketAddr::new(self.peer.ip(), port));
+            let ports = self.sockets.open_pair(&channels, self.own.ip(), peers);
+            self.watched.retain(|(id, _)| channels.iter().all(|setup| setup.channel.id != *id));
+            self.client.handle_opened(now, ports.ok());
+            has_answered = true;
+        }
+        has_answered
     }
 
     /// Has the poller watch for what it waits for, where that is something else than before; `token` is the number by which a channel

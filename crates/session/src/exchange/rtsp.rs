@@ -14,8 +14,8 @@ use framewire_units::{Bitrate, Duration, Seed, Timestamp};
 use framewire_wire::rtcp::RtcpBandwidth;
 use framewire_wire::rtp_payload::{CLOCK_RATE, PayloadFormat, StreamDescription, StreamOrigin};
 use framewire_wire::rtsp::{
-    Account, Client, ClientEvent, ClientSettings, Presentation, SESSION_TIMEOUT, Server, ServerEvent, ServerSettings,
-    StreamStart, Want, put_interleaved,
+    Account, Client, ClientEvent, ClientSettings, NptRange, Playing, Presentation, SESSION_TIMEOUT, Server,
+    ServerEvent, ServerSettings, StreamStart, Want, put_interleaved,
 };
 use framewire_wire::sdp;
 
@@ -88,11 +88,16 @@ impl RtspSetup {
         Self { description: self.description + media, sound: Some((start, rtcp)), ..self }
     }
 
-    /// The sender's end of the reports about each stream, which joins now and keeps nothing; `None` where there are none.
-    pub(crate) fn report_ends(&self, now: Timestamp) -> Vec<Option<RtcpEnd>> {
+    /// The sender's end of the reports about each stream, which joins now and keeps nothing; `None` where there are none. Below them are
+    /// so many bytes of headers, where not those of the connection.
+    pub(crate) fn report_ends(&self, now: Timestamp, lower_headers: Option<usize>) -> Vec<Option<RtcpEnd>> {
         let of_sound = self.sound.iter().map(|(_, rtcp)| rtcp);
         let setups = [&self.rtcp].into_iter().chain(of_sound);
-        setups.map(|setup| setup.as_ref().map(|setup| setup.sender(now).unrecorded())).collect()
+        let below = |setup: &RtcpSetup| RtcpSetup {
+            lower_headers: lower_headers.unwrap_or(setup.lower_headers),
+            ..setup.clone()
+        };
+        setups.map(|setup| setup.as_ref().map(|setup| below(setup).sender(now).unrecorded())).collect()
     }
 
     /// The same, whose draws are of this seed.
@@ -108,7 +113,7 @@ impl RtspSetup {
         let (sequence, timestamp) = self.first;
         let video = StreamStart { ssrc: self.ssrc, sequence, timestamp };
         let streams = [video].into_iter().chain(self.sound.as_ref().map(|(start, _)| *start)).collect();
-        Presentation { path: path.to_owned(), description: self.description.clone(), streams }
+        Presentation { path: path.to_owned(), description: self.description.clone(), streams, length: None }
     }
 
     /// The sender's end, from the origin of the run on.
@@ -124,7 +129,7 @@ impl RtspSetup {
     fn server(&self, ports: Option<(u16, u16)>) -> RtspServing {
         let settings = ServerSettings {
             presentations: [self.presentation(PATH)].into(),
-            ports,
+            over_udp: ports.is_some(),
             account: None,
             timeout: SESSION_TIMEOUT,
         };
@@ -133,6 +138,7 @@ impl RtspSetup {
         let (wishes, transmit) = (VecDeque::new(), VecDeque::new());
         RtspServing {
             server,
+            ports,
             setup: None,
             rtcp: None,
             wishes,
@@ -183,6 +189,8 @@ fn report(rtcp: &mut Option<RtcpEnd>, now: Timestamp, transmit: &mut VecDeque<Ve
 #[derive(Debug)]
 struct RtspServing {
     server: Server,
+    /// From which it sends, where in datagrams: of RTP, and of RTCP.
+    ports: Option<(u16, u16)>,
     setup: Option<RtcpSetup>,
     /// From PLAY on.
     rtcp: Option<RtcpEnd>,
@@ -198,13 +206,23 @@ struct RtspServing {
 
 impl RtspServing {
     fn drain(&mut self, now: Timestamp) {
-        self.transmit.extend(std::iter::from_fn(|| self.server.poll_transmit()));
         while let Some(event) = self.server.poll_event() {
             match event {
-                ServerEvent::Play(..) => {
-                    self.rtcp = self.setup.as_ref().map(|setup| setup.sender(now));
+                // What is wrong behind a request that is answered here breaks nothing any more.
+                ServerEvent::Open { .. } => drop(self.server.handle_opened(now, self.ports)),
+                ServerEvent::Play { movie, .. } => {
+                    let presentation = self.server.presentation(movie);
+                    // It begins at the beginning, whatever is asked for: that is said (section 10.5).
+                    let range = NptRange::from(Duration::ZERO, None);
+                    let playing = Playing { range, streams: presentation.streams.clone() };
+                    drop(self.server.handle_playing(now, Ok(playing)));
+                    if self.rtcp.is_none() {
+                        self.rtcp = self.setup.as_ref().map(|setup| setup.sender(now));
+                    }
                     self.wishes.push_back(Wish::Begin);
                 }
+                // A flow of the lab has one way: its receiver does not pause.
+                ServerEvent::Pause => {}
                 ServerEvent::Rtcp(_, packet) => {
                     if let Some(rtcp) = &mut self.rtcp {
                         rtcp.handle_rtcp(now, &packet);
@@ -213,6 +231,7 @@ impl RtspServing {
                 ServerEvent::Stop => self.wishes.push_back(Wish::End),
             }
         }
+        self.transmit.extend(std::iter::from_fn(|| self.server.poll_transmit()));
         report(&mut self.rtcp, now, &mut self.transmit);
     }
 }

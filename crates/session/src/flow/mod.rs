@@ -8,6 +8,7 @@ mod file;
 mod movie;
 pub(crate) mod packets;
 mod recording;
+mod shown;
 mod sound;
 mod stream;
 
@@ -26,6 +27,7 @@ pub use self::bulk::BulkSetup;
 pub use self::datagram::DatagramSetup;
 pub use self::external::ExternalSetup;
 pub use self::recording::FlowRecording;
+pub(crate) use self::shown::Carried;
 pub use self::stream::StreamSetup;
 use crate::adaptive::LadderContent;
 use crate::channels::ChannelSetup;

@@ -3,34 +3,31 @@
 use framewire_scenario::{self as scenario, Pacing, Rtcp};
 use framewire_transport::registry::Session;
 use framewire_transport::{Pacing as ReceiverPacing, StreamReceiver, StreamSender};
-use framewire_units::{DataSize, Seed, Timestamp};
+use framewire_units::{Seed, Timestamp};
 use framewire_wire::rtp_payload::{CLOCK_RATE, PacketRule};
-use framewire_wire::rtsp::{Presentation, StreamStart};
 
 use super::movie::MovieSetup;
 use super::packets::MoviePackets;
-use super::sound::SoundStream;
 use super::{BuildError, CommonSetup, ConnectionSettings};
-use crate::channels::{ChannelSetup, MOVIE_CHANNEL, SOUND_CHANNEL};
+use crate::channels::{ChannelSetup, MOVIE_CHANNEL};
 use crate::exchange::rtsp::RtspSetup;
 use crate::exchange::{Asking, Fetched, HttpAsking, HttpServing, Serving};
 use crate::half::{Channel, End};
 use crate::plan::SendingPlan;
 use crate::receiver::{Asked, ReceiverLog, ReceiverSession, ReceivingHalf};
-use crate::rtcp::{INTERLEAVED_HEADERS, RtcpEnd, RtcpSetup};
-use crate::sender::{Answering, SenderLog, SenderSession, SendingHalf, Showing};
-use crate::sound::Sound;
+use crate::rtcp::{INTERLEAVED_HEADERS, RtcpSetup};
+use crate::sender::{Answering, SenderSession, SendingHalf};
 
 /// A flow of the movie over a byte stream.
 #[derive(Clone, Debug)]
 pub struct StreamSetup {
     /// What all flows have.
     pub common: CommonSetup,
-    movie: MovieSetup,
+    pub(super) movie: MovieSetup,
     /// Where it goes in packets: how they are made, and put together.
-    packets: Option<MoviePackets>,
+    pub(super) packets: Option<MoviePackets>,
     /// Where the receiver asks for it by RTSP.
-    rtsp: Option<RtspSetup>,
+    pub(super) rtsp: Option<RtspSetup>,
     /// What the sender's socket is to be like.
     pub connection: ConnectionSettings,
 }
@@ -109,85 +106,6 @@ impl StreamSetup {
     /// The bytes of the file that it is, where it is one.
     pub(crate) fn file_length(&self) -> Option<u64> {
         if let Some(MoviePackets::File(file)) = &self.packets { Some(file.length) } else { None }
-    }
-
-    /// The sender's side for one of many receivers, which asks by a session of its own, from the beginning or from a byte of a
-    /// file on; and how many bytes of what is sent stand before that.
-    pub(crate) fn shown(&self, byte: u64, showing: &Showing) -> (SenderSession, u64) {
-        let half = StreamSender::new(self.movie.queue(), self.connection.unsent_limit);
-        let sender = |half| self.movie.sender(SendingHalf::Stream(half), &self.common).shown(showing);
-        match &self.packets {
-            Some(MoviePackets::File(file)) => {
-                let place = file.from(byte);
-                let mut half = half.in_file(place.samples);
-                place.index.into_iter().for_each(|index| half.handle_message(index));
-                (sender(half).of_file(place.before), place.skipped)
-            }
-            Some(packets) => (sender(packets.sender(half, self.movie.parts().session)), 0),
-            None => (sender(half), 0),
-        }
-    }
-
-    /// The same flow in RTSP with sound as a second stream, as many receivers can be sent it.
-    ///
-    /// # Errors
-    /// When RTP does not carry it, or none of it is within the movie.
-    ///
-    /// # Panics
-    /// Where it is none of RTSP.
-    pub fn with_interleaved_sound(self, sound: &Sound) -> Result<Self, BuildError> {
-        let (Some(rtsp), Some(MoviePackets::Rtp { packetizer, format, origin, .. })) = (self.rtsp, self.packets) else {
-            panic!("invariant: it is asked of flows in RTSP")
-        };
-        let plan = self.movie.plan.clone().with_sound(sound);
-        let Some(own) = plan.sound().cloned() else {
-            return Err(self.common.refuse("none of the sound is within the movie"));
-        };
-        let mtu = DataSize::from_bytes(u64::from(self.common.settings.mtu));
-        let stream = SoundStream::new(&own, mtu, origin.ssrc).map_err(|error| self.common.refuse(error))?;
-        let timestamp = plan.outgoing_sound(0).timestamp(stream.clock_rate());
-        let start = StreamStart { ssrc: stream.ssrc(), sequence: stream.sequence(), timestamp };
-        let rtcp = rtsp.reports().map(|rtcp| RtcpSetup {
-            ssrc: stream.ssrc(),
-            bandwidth: RtcpSetup::bandwidth(own.mean_rate(), true),
-            media: SOUND_CHANNEL,
-            clock_rate: stream.clock_rate(),
-            ..rtcp.clone()
-        });
-        let rtsp = rtsp.with_sound(stream.description(), start, rtcp);
-        let packets = MoviePackets::Rtp { packetizer, format, origin, sound: Some(stream) };
-        let movie = self.movie.with_plan(plan);
-        Ok(Self { movie, packets: Some(packets), rtsp: Some(rtsp), ..self })
-    }
-
-    /// The movie as it is asked for by RTSP at this path; `None` where it is not.
-    pub(crate) fn presentation(&self, path: &str) -> Option<Presentation> {
-        self.rtsp.as_ref().map(|rtsp| rtsp.presentation(path))
-    }
-
-    /// The sender's end of the reports about each stream of RTSP, which joins now.
-    pub(crate) fn report_ends(&self, now: Timestamp) -> Vec<Option<RtcpEnd>> {
-        self.rtsp.as_ref().map(|rtsp| rtsp.report_ends(now)).unwrap_or_default()
-    }
-
-    /// The sender's side in RTSP for one of many receivers, with the streams that have channels. Of video there always is one.
-    ///
-    /// # Panics
-    /// Where it is none of RTSP.
-    pub(crate) fn interleaved(&self, showing: &Showing, [video, sound]: [Option<u8>; 2]) -> SenderSession {
-        let Some(MoviePackets::Rtp { packetizer, sound: stream, .. }) = &self.packets else {
-            panic!("invariant: it is asked of flows in RTSP")
-        };
-        let half = StreamSender::new(self.movie.queue(), self.connection.unsent_limit);
-        let half = half.interleaved(packetizer.clone(), video.unwrap_or_default());
-        let (half, plan) = match (stream, sound) {
-            (Some(stream), Some(channel)) => {
-                (half.with_interleaved_sound(stream.packets(), channel), self.movie.plan.clone())
-            }
-            _ => (half, self.movie.plan.without_sound()),
-        };
-        let log = SenderLog::new(&self.common.recording);
-        SenderSession::new(plan, self.movie.pacing, SendingHalf::Stream(half), log).shown(showing)
     }
 
     /// The receiver's side.

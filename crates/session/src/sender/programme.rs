@@ -16,6 +16,11 @@ pub(crate) struct Programme {
     times: u32,
     /// How much sooner all of it is due; what would be due before the start is due then.
     sooner: Duration,
+    /// Where it ends, counted as frames are decoded and sound is played; `None`: with the movie.
+    until: Option<Duration>,
+    /// By how much the time stamps of a stream are later than those of the movie, in nanoseconds: they go on where another place in it is
+    /// gone to (RFC 2326, appendix B).
+    moved: i64,
     /// The packets of sound that begin before the first frame is shown: they are sent the first time only, because in the
     /// others the end of the movie is there.
     lead: u32,
@@ -31,7 +36,7 @@ impl Programme {
     /// All of a plan, once.
     pub(super) fn new(plan: SendingPlan) -> Self {
         let lead = plan.sound().map_or(0, |sound| (0..sound.len()).take_while(|&number| sound.at(number) < 0).count());
-        Self { plan, times: 1, sooner: Duration::ZERO, lead: lead as u32 }
+        Self { plan, times: 1, sooner: Duration::ZERO, until: None, moved: 0, lead: lead as u32 }
     }
 
     /// The same as often as its numbers reach, some four billion.
@@ -50,6 +55,46 @@ impl Programme {
         Self { plan: self.plan.starting_at(start), ..self.clone() }
     }
 
+    /// The same from a frame on, which is due now or by so much sooner, up to a place. `next` is the frame that was due next.
+    pub(super) fn beginning_at(
+        &self,
+        frame: u32,
+        now: Timestamp,
+        ahead: Duration,
+        until: Option<Duration>,
+        next: u32,
+    ) -> Self {
+        let place = |frame: u32| match frame < self.plan.len() {
+            true => self.plan.due(frame).saturating_since(self.plan.start()),
+            false => self.plan.length(),
+        };
+        let moved = self.moved + nanos(place(next)) - nanos(place(frame));
+        Self { plan: self.plan.starting_at(now), sooner: place(frame) + ahead, until, moved, ..self.clone() }
+    }
+
+    /// The same, due later by a time.
+    pub(super) fn later(&self, by: Duration) -> Self {
+        Self { plan: self.plan.starting_at(self.plan.start() + by), ..self.clone() }
+    }
+
+    /// The frame with which decoding can begin to show what is shown at a time: the last one at or before it; else the first.
+    pub(super) fn random_access(&self, at: Duration) -> u32 {
+        let frames = self.plan.movie().index.frames.iter().zip(0..);
+        let before = frames.filter(|(frame, _)| frame.key.is_some() && frame.display_time <= at);
+        before.map(|(_, number)| number).last().unwrap_or(0)
+    }
+
+    /// The first packet of sound that begins to play at a time or later.
+    pub(super) fn sound_from(&self, at: Duration) -> u32 {
+        let Some(sound) = self.plan.sound() else { return 0 };
+        (0..sound.len()).take_while(|&number| sound.at(number) < nanos(at)).count() as u32
+    }
+
+    /// The time stamp of a place in the movie, in a clock of so many hertz.
+    pub(super) fn timestamp(&self, at: Duration, clock_rate: u32) -> u32 {
+        rtp::timestamp(at, clock_rate).wrapping_add(ticks(self.moved, clock_rate))
+    }
+
     pub(super) fn plan(&self) -> &SendingPlan {
         &self.plan
     }
@@ -61,6 +106,13 @@ impl Programme {
     /// Number of frames.
     pub(super) fn len(&self) -> u32 {
         self.plan.len() * self.times
+    }
+
+    /// Number of frames that are sent, where it ends before the movie does.
+    pub(super) fn end(&self) -> u32 {
+        let frames = &self.plan.movie().index.frames;
+        let until = |until| frames.partition_point(|frame| frame.decode_time < until) as u32;
+        self.until.map_or(self.len(), until)
     }
 
     /// When a frame is offered.
@@ -82,6 +134,10 @@ impl Programme {
     /// The same of a packet of sound.
     pub(super) fn sound_place(&self, number: u32) -> Option<Timestamp> {
         let place = self.sound(number)?;
+        let is_behind = |until| self.plan.sound().is_some_and(|sound| sound.time(place.number) >= until);
+        if self.until.is_some_and(is_behind) {
+            return None;
+        }
         Some(self.plan.sound_due(place.number)? + self.plan.length() * place.turn)
     }
 
@@ -98,6 +154,11 @@ impl Programme {
             let numbers = &mut outgoing.dependencies;
             numbers.references.iter_mut().flatten().chain(&mut numbers.recovers_from).for_each(|one| *one += before);
         }
+        if self.moved != 0 {
+            let later = ticks(self.moved, rtp_payload::CLOCK_RATE);
+            outgoing.rtp_timestamp = outgoing.rtp_timestamp.wrapping_add(later);
+            outgoing.decode_timestamp = outgoing.decode_timestamp.wrapping_add(later);
+        }
         outgoing
     }
 
@@ -106,7 +167,11 @@ impl Programme {
         let place = self.sound(number).expect("invariant: a packet that is due is there");
         let sound = self.plan.outgoing_sound(place.number);
         let later = i64::try_from((self.plan.length() * place.turn).as_nanos()).unwrap_or(i64::MAX);
-        OutgoingSound { id: self.len() + number, at: sound.at.saturating_add(later), ..sound }
+        OutgoingSound {
+            id: self.len() + number,
+            at: sound.at.saturating_add(later).saturating_add(self.moved),
+            ..sound
+        }
     }
 
     fn frame(&self, frame: u32) -> Place {
@@ -127,4 +192,13 @@ impl Programme {
         let start = self.plan.start();
         start + due.saturating_since(start).saturating_sub(self.sooner)
     }
+}
+
+fn nanos(time: Duration) -> i64 {
+    i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)
+}
+
+/// Nanoseconds in ticks of a clock of so many hertz, modulo 2^32.
+fn ticks(nanos: i64, clock_rate: u32) -> u32 {
+    (i128::from(nanos) * i128::from(clock_rate)).div_euclid(1_000_000_000) as u32
 }

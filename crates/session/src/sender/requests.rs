@@ -63,7 +63,7 @@ impl Answering {
 impl SenderSession {
     /// True when frames may be offered.
     pub(super) fn has_begun(&self) -> bool {
-        self.answering.is_none() || self.log.begun.is_some()
+        (self.answering.is_none() || self.log.begun.is_some()) && !self.is_paused()
     }
 
     pub(super) fn handle_request(&mut self, now: Timestamp, arrival: Arrival<'_>) {

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use framewire_transport::event::SenderEvent;
 use framewire_transport::frame::OutgoingFrame;
+use framewire_transport::queue::FrameQueue;
 use framewire_transport::socket::SocketError;
 use framewire_transport::{DatagramSender, OutgoingSound, StreamSender, WriteProgress};
 use framewire_units::Timestamp;
@@ -63,6 +64,22 @@ impl SendingHalf {
         match self {
             Self::Datagram(half) => half.handle_abort(now),
             Self::Stream(half) => half.handle_abort(now),
+        }
+    }
+
+    /// What waits is given up, and the queue is another one.
+    pub(super) fn handle_seek(&mut self, now: Timestamp, queue: FrameQueue) {
+        match self {
+            Self::Datagram(half) => half.handle_seek(now, queue),
+            Self::Stream(half) => half.handle_seek(now, queue),
+        }
+    }
+
+    /// The sequence numbers of the next packets of RTP, of frames and of sound; `None` where it makes none.
+    pub(super) fn next_numbers(&self) -> [Option<u16>; 2] {
+        match self {
+            Self::Datagram(half) => [half.next_number(), None],
+            Self::Stream(half) => half.next_numbers(),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use framewire_scenario::Pacing;
+use framewire_transport::queue::FrameQueue;
 use framewire_units::{Duration, Timestamp};
 
 use super::SenderSession;
@@ -27,6 +28,10 @@ pub(super) struct Shown {
     late: Vec<Duration>,
     /// Packets of RTP that were written and not looked at yet.
     packets: Vec<PacketSent>,
+    /// Since when nothing is offered.
+    paused: Option<Timestamp>,
+    /// Its frames are not wanted, its sound is.
+    is_sound_alone: bool,
 }
 
 /// A packet of RTP that was written, for the reports about it.
@@ -43,7 +48,8 @@ impl SenderSession {
     pub(crate) fn shown(self, showing: &Showing) -> Self {
         let programme = self.programme.starting_at(showing.start).sooner(showing.ahead);
         let programme = if showing.is_endless { programme.without_end() } else { programme };
-        let shown = Some(Shown { start: showing.start, late: Vec::new(), packets: Vec::new() });
+        let (start, late, packets) = (showing.start, Vec::new(), Vec::new());
+        let shown = Some(Shown { start, late, packets, paused: None, is_sound_alone: false });
         Self { programme, pacing: showing.pacing, shown, ..self }
     }
 
@@ -53,6 +59,75 @@ impl SenderSession {
         let first = frames.min(plan.len() - 1);
         let passed = plan.due(first).saturating_since(plan.start());
         Self { programme: self.programme.sooner(passed), next: frames, next_sound: sounds, is_file: true, ..self }
+    }
+
+    /// The same of whose frames none is sent.
+    pub(crate) fn of_sound_alone(mut self) -> Self {
+        self.shown.iter_mut().for_each(|shown| shown.is_sound_alone = true);
+        self
+    }
+
+    pub(super) fn is_sound_alone(&self) -> bool {
+        self.shown.as_ref().is_some_and(|shown| shown.is_sound_alone)
+    }
+
+    /// Nothing more is offered for now; what was is still sent.
+    pub(crate) fn pause(&mut self, now: Timestamp) {
+        if let Some(shown) = &mut self.shown {
+            shown.paused.get_or_insert(now);
+        }
+    }
+
+    pub(super) fn is_paused(&self) -> bool {
+        self.shown.as_ref().is_some_and(|shown| shown.paused.is_some())
+    }
+
+    /// It goes on where it was paused.
+    pub(crate) fn resume(&mut self, now: Timestamp) {
+        if let Some(paused) = self.shown.as_mut().and_then(|shown| shown.paused.take()) {
+            self.programme = self.programme.later(now.saturating_since(paused));
+        }
+    }
+
+    /// It goes on from another place in the movie, up to one: with the last frame at or before it with which decoding can begin, by a
+    /// queue that knows nothing of what was before. What waits is given up.
+    pub(crate) fn seek(
+        &mut self,
+        now: Timestamp,
+        [from, ahead]: [Duration; 2],
+        until: Option<Duration>,
+        queue: FrameQueue,
+    ) {
+        let frame = self.programme.random_access(from);
+        self.programme = self.programme.beginning_at(frame, now, ahead, until, self.next);
+        let at = self.programme.plan().movie().index.frames[frame as usize].display_time;
+        (self.next, self.next_sound) = (frame, self.programme.sound_from(at));
+        if let Some(shown) = &mut self.shown {
+            (shown.start, shown.paused) = (now, None);
+        }
+        self.half.handle_seek(now, queue);
+        if let Some(sound) = &mut self.sound {
+            sound.handle_seek(now, FrameQueue::direct());
+        }
+        self.drain_events();
+    }
+
+    /// Where in the movie it is: when the frame is shown that is due next. `None` at its end.
+    pub(crate) fn position(&self) -> Option<Duration> {
+        let frames = &self.programme.plan().movie().index.frames;
+        frames
+            .get(self.next as usize % frames.len())
+            .filter(|_| self.next < self.programme.len())
+            .map(|frame| frame.display_time)
+    }
+
+    /// Of each of its streams, whose clocks have so many hertz, the sequence number of the next packet, and the time stamp of a place in
+    /// the movie.
+    pub(crate) fn next_packets(&self, at: Duration, clock_rates: [u32; 2]) -> [Option<(u16, u32)>; 2] {
+        let [video, sound] = self.half.next_numbers();
+        let sound = sound.or_else(|| self.sound.as_ref()?.next_number());
+        let [of_video, of_sound] = clock_rates.map(|rate| self.programme.timestamp(at, rate));
+        [video.map(|number| (number, of_video)), sound.map(|number| (number, of_sound))]
     }
 
     /// By how much frames were offered late since it was asked last, of those that were due after the start.
@@ -75,7 +150,8 @@ impl SenderSession {
         self.half.take_begun()
     }
 
-    pub(super) fn note_packet(&mut self, packet: PacketSent) {
+    /// A packet of RTP was sent.
+    pub(crate) fn note_packet(&mut self, packet: PacketSent) {
         if let Some(shown) = &mut self.shown {
             shown.packets.push(packet);
         }

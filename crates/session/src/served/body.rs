@@ -7,11 +7,12 @@ use bytes::Bytes;
 use framewire_media::streaming_file::ReadAt;
 use framewire_transport::socket::{DatagramSend, SocketError};
 use framewire_units::{DataSize, Timestamp};
+use framewire_wire::rtp::RtpHeader;
 
 use super::CONNECTION;
-use crate::channels::MOVIE_CHANNEL;
+use crate::channels::{MOVIE_CHANNEL, SOUND_CHANNEL};
 use crate::half::{ChannelId, Channels, Half};
-use crate::sender::SenderSession;
+use crate::sender::{PacketSent, SenderSession};
 
 /// Bytes that are read of a file at a time.
 const PIECE: usize = 64 << 10;
@@ -38,6 +39,8 @@ pub(super) enum Form {
     Stream,
     /// Packets, between which messages go.
     Interleaved,
+    /// Datagrams, beside the connection.
+    Datagrams,
 }
 
 /// What a body waits for.
@@ -60,9 +63,10 @@ impl Body {
         Self::Movie { session: session.into(), skip, left: bytes.end - bytes.start, form }
     }
 
-    /// All of what a session sends, between messages.
-    pub(super) fn interleaved(session: SenderSession) -> Self {
-        Self::Movie { session: session.into(), skip: 0, left: u64::MAX, form: Form::Interleaved }
+    /// All of what a session sends, between messages or in datagrams.
+    pub(super) fn streamed(session: SenderSession, in_datagrams: bool) -> Self {
+        let form = if in_datagrams { Form::Datagrams } else { Form::Interleaved };
+        Self::Movie { session: session.into(), skip: 0, left: u64::MAX, form }
     }
 
     /// Writes a message behind the packet that was begun; gives it back where messages do not go between packets.
@@ -94,7 +98,9 @@ impl Body {
         channels: &mut dyn Channels,
         written: &mut u64,
     ) -> Result<Next, SocketError> {
-        let mut window = Window { channels, skip: 0, left: u64::MAX, turn: IN_A_ROW, written: 0, ended: false };
+        let (packets, is_datagrams) = (Vec::new(), matches!(self, Self::Movie { form: Form::Datagrams, .. }));
+        let (skip, left, turn) = (0, u64::MAX, IN_A_ROW);
+        let mut window = Window { channels, skip, left, turn, written: 0, ended: false, packets };
         let next = match self {
             Self::Bytes(bytes) => window.write_all(bytes),
             Self::File { file, left, read } => write_file(&mut window, &**file, left, read),
@@ -106,6 +112,7 @@ impl Body {
                     _ if window.left == 0 => Ok(Next::Complete),
                     (_, true) if *form == Form::File => Err(too_short()),
                     (_, true) => Ok(Next::Complete),
+                    (Some(channel), _) if is_datagrams => Ok(Next::Room(channel)),
                     (Some(_), _) if window.turn == 0 => Ok(Next::Turn),
                     (Some(_), _) => Ok(Next::Room(CONNECTION)),
                     (None, _) => Ok(Next::Time(wait.timeout)),
@@ -113,6 +120,9 @@ impl Body {
             }
         };
         *written += window.written;
+        if let Self::Movie { session, .. } = self {
+            window.packets.into_iter().for_each(|packet| session.note_packet(packet));
+        }
         next
     }
 }
@@ -149,6 +159,8 @@ struct Window<'a> {
     written: u64,
     /// All of the movie was written.
     ended: bool,
+    /// Packets of RTP that were sent in datagrams.
+    packets: Vec<PacketSent>,
 }
 
 impl Window<'_> {
@@ -170,7 +182,16 @@ impl Channels for Window<'_> {
     }
 
     fn send(&mut self, channel: ChannelId, bytes: &[u8], sequence: Option<u32>) -> Result<DatagramSend, SocketError> {
-        self.channels.send(channel, bytes, sequence)
+        let sent = self.channels.send(channel, bytes, sequence)?;
+        if sent == DatagramSend::Sent {
+            self.written += bytes.len() as u64;
+            let is_sound = channel == SOUND_CHANNEL;
+            self.packets.extend(RtpHeader::parse(bytes).ok().map(|(header, payload)| {
+                let (timestamp, octets) = (header.timestamp, payload.len() as u32);
+                PacketSent { timestamp, octets, is_sound }
+            }));
+        }
+        Ok(sent)
     }
 
     fn free_room(&mut self, channel: ChannelId) -> Result<DataSize, SocketError> {

@@ -8,10 +8,10 @@ use framewire_units::{Duration, Timestamp};
 
 use super::CONNECTION;
 use super::body::{Body, Next};
-use super::record::{Client, Ending, Record};
+use super::record::{Client, Ending, Opening, Record};
 use crate::exchange::Outgoing;
 use crate::half::{Arrival, Channel, ChannelId, ChannelKind, Channels, End, Half, Wait};
-use crate::sender::PacketSent;
+use crate::sender::{PacketSent, SenderSession};
 
 /// What a client says and is answered in one protocol.
 ///
@@ -21,6 +21,9 @@ use crate::sender::PacketSent;
 pub(super) trait Conversation: Send {
     /// The client says this. What makes no sense is answered, and ends the connection.
     fn handle_bytes(&mut self, now: Timestamp, bytes: &[u8]);
+
+    /// Something came beside the connection.
+    fn handle_datagram(&mut self, _now: Timestamp, _channel: ChannelId, _datagram: &[u8]) {}
 
     /// The client says nothing more.
     fn handle_close(&mut self);
@@ -36,6 +39,22 @@ pub(super) trait Conversation: Send {
 
     /// The next message that is to be written.
     fn poll_message(&mut self, now: Timestamp) -> Option<Vec<u8>>;
+
+    /// Sends in datagrams what is due beside the movie.
+    ///
+    /// # Errors
+    /// When a channel is broken.
+    fn report(&mut self, _now: Timestamp, _channels: &mut dyn Channels) -> Result<(), SocketError> {
+        Ok(())
+    }
+
+    /// Channels beside the connection that are to be opened.
+    fn poll_opening(&mut self) -> Option<Opening> {
+        None
+    }
+
+    /// They are open, at these ports of this host; or they cannot be.
+    fn handle_opened(&mut self, _now: Timestamp, _ports: Option<(u16, u16)>) {}
 
     /// Packets of RTP were written.
     fn handle_packets(&mut self, _now: Timestamp, _packets: &[PacketSent]) {}
@@ -75,6 +94,14 @@ impl Stage {
             self.records.push_back(Record { ended: now, ending, ..record });
         }
         packets
+    }
+
+    /// The session of the movie that is being written.
+    pub(super) fn session(&mut self) -> Option<&mut SenderSession> {
+        match &mut self.playing {
+            Some((Body::Movie { session, .. }, _)) => Some(session),
+            _ => None,
+        }
     }
 
     /// Writes a message of the protocol as soon as it can stand there.
@@ -141,6 +168,7 @@ impl<C: Conversation> Connection<C> {
     fn write(&mut self, now: Timestamp, channels: &mut dyn Channels) -> Result<Wait, SocketError> {
         loop {
             self.serve(now);
+            self.conversation.report(now, channels)?;
             let own = self.conversation.next_timeout();
             if !self.stage.write_messages(channels)? {
                 return Ok(Wait { room: Some(CONNECTION), timeout: own, finished: false });
@@ -174,11 +202,12 @@ impl<C: Conversation> Half for Connection<C> {
         vec![Channel { id: CONNECTION, kind: ChannelKind::Stream(End::Receiver) }]
     }
 
-    fn handle_arrival(&mut self, now: Timestamp, _: ChannelId, arrival: Arrival<'_>) {
+    fn handle_arrival(&mut self, now: Timestamp, channel: ChannelId, arrival: Arrival<'_>) {
         match arrival {
             Arrival::Bytes(bytes) => self.conversation.handle_bytes(now, bytes),
             Arrival::Ended => self.conversation.handle_close(),
-            Arrival::Opened | Arrival::Datagram(_) => {}
+            Arrival::Datagram(datagram) => self.conversation.handle_datagram(now, channel, datagram),
+            Arrival::Opened => {}
         }
         self.serve(now);
     }
@@ -201,6 +230,15 @@ impl<C: Conversation> Half for Connection<C> {
 impl<C: Conversation> Client for Connection<C> {
     fn has_asked(&self) -> bool {
         self.conversation.was_asked()
+    }
+
+    fn poll_opening(&mut self) -> Option<Opening> {
+        self.conversation.poll_opening()
+    }
+
+    fn handle_opened(&mut self, now: Timestamp, ports: Option<(u16, u16)>) {
+        self.conversation.handle_opened(now, ports);
+        self.serve(now);
     }
 
     fn poll_record(&mut self) -> Option<Record> {

@@ -23,7 +23,7 @@ use crate::half::ChannelId;
 
 pub use catalogue::{Catalogue, Title};
 pub use http::http_client;
-pub use record::{Client, Ending, Record};
+pub use record::{Client, Ending, Opening, Record};
 pub use rtsp::rtsp_client;
 
 /// The channel of the connection on which a client asks.

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use framewire_units::{Duration, Timestamp};
 
+use crate::channels::ChannelSetup;
 use crate::half::Half;
 
 /// How it ended.
@@ -48,10 +49,26 @@ impl Record {
     }
 }
 
+/// Channels beside the connection on which a client asks, which a world is to open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Opening {
+    /// Of packets, and of the reports about them: at two ports that follow each other, the first of which is even (RFC 3550,
+    /// section 11).
+    pub channels: [ChannelSetup; 2],
+    /// Their ports at the client's host.
+    pub client: (u16, u16),
+}
+
 /// A half for one of many receivers.
 pub trait Client: Half + Send {
     /// True once it has asked for something: one that has not may have to make room for another.
     fn has_asked(&self) -> bool;
+
+    /// Channels beside its connection that are to be opened; [`handle_opened`](Self::handle_opened) says whether they are.
+    fn poll_opening(&mut self) -> Option<Opening>;
+
+    /// They are open, at these ports of this host; or they cannot be.
+    fn handle_opened(&mut self, now: Timestamp, ports: Option<(u16, u16)>);
 
     /// What it was sent, once that has ended.
     fn poll_record(&mut self) -> Option<Record>;

@@ -1,16 +1,22 @@
-//! RTSP 1.0: a client plays a movie, whose packets go between what both say.
+//! RTSP 1.0: a client plays a movie, whose packets go between what both say, or beside it in datagrams.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use framewire_transport::socket::SocketError;
 use framewire_units::{Duration, RandomStream, Timestamp};
-use framewire_wire::rtsp::{Account, Delivery, Server, ServerEvent, ServerSettings, put_interleaved};
+use framewire_wire::message::Status;
+use framewire_wire::rtsp::{
+    Account, Delivery, NptRange, Playing, Server, ServerEvent, ServerSettings, put_interleaved,
+};
 
 use super::Manner;
 use super::body::Body;
 use super::catalogue::Catalogue;
 use super::client::{Connection, Conversation, Stage};
-use super::record::{Client, Ending};
+use super::record::{Client, Ending, Opening};
+use crate::flow::Carried;
+use crate::half::{ChannelId, Channels};
 use crate::rtcp::RtcpEnd;
 use crate::sender::{PacketSent, Showing};
 
@@ -31,7 +37,7 @@ pub fn rtsp_client(
 ) -> Box<dyn Client> {
     let settings = ServerSettings {
         presentations: Arc::clone(&catalogue.presentations),
-        ports: None,
+        over_udp: true,
         account: account.map(|account| (REALM.to_owned(), account)),
         timeout: manner.next_request,
     };
@@ -41,6 +47,8 @@ pub fn rtsp_client(
         server: Server::new(settings, now, random).with_patience(manner.first_request),
         reports: Vec::new(),
         messages: VecDeque::new(),
+        openings: VecDeque::new(),
+        until: None,
         parting: None,
     }))
 }
@@ -51,23 +59,64 @@ struct Rtsp {
     server: Server,
     /// About the streams of the movie that is played, or was.
     reports: Vec<Reports>,
-    /// Reports that are to be written.
+    /// Reports that are to be written between packets.
     messages: VecDeque<Vec<u8>>,
+    openings: VecDeque<Opening>,
+    /// Where what is played ends, where that was asked for.
+    until: Option<Duration>,
     /// When the connection ends, because the movie has.
     parting: Option<Timestamp>,
 }
 
-/// Reports about a stream: on which channel they go.
+/// Reports about a stream.
 struct Reports {
     stream: usize,
-    channel: u8,
+    /// The channel on which they go between packets; `None` in datagrams.
+    interleaved: Option<u8>,
     end: RtcpEnd,
 }
 
 impl Rtsp {
+    /// Plays a movie, or goes on, from the place that is asked for; what is said of that.
+    fn play(
+        &mut self,
+        now: Timestamp,
+        movie: usize,
+        deliveries: &[Option<Delivery>],
+        range: Option<NptRange>,
+        stage: &mut Stage,
+    ) -> Result<Playing, Status> {
+        let (catalogue, manner) = (self.catalogue.clone(), self.manner);
+        let setup = &catalogue.streams[movie];
+        // A stream without an end is played as it comes.
+        let range = range.filter(|_| !manner.is_endless);
+        let here = stage.session().and_then(|session| session.position()).unwrap_or_default();
+        let place = range.map(|NptRange { from, until }| (from.unwrap_or(here), until));
+        if place.is_some_and(|(from, until)| from >= setup.length() || until.is_some_and(|until| until <= from)) {
+            return Err(Status::INVALID_RANGE);
+        }
+        if self.parting.is_some() {
+            return Err(Status::METHOD_NOT_VALID);
+        }
+        let is_new = stage.session().is_none();
+        if is_new {
+            self.begin(now, movie, deliveries, stage);
+        }
+        let session = stage.session().expect("invariant: it was begun");
+        match place {
+            Some((from, until)) if !is_new || !from.is_zero() || until.is_some() => {
+                self.until = until;
+                session.seek(now, [from, manner.ahead], until, setup.queue());
+            }
+            _ => session.resume(now),
+        }
+        Ok(setup.playing(session, self.until))
+    }
+
     fn begin(&mut self, now: Timestamp, movie: usize, deliveries: &[Option<Delivery>], stage: &mut Stage) {
         let setup = &self.catalogue.streams[movie];
-        let channels = |stream: usize| match deliveries.get(stream).copied().flatten() {
+        let delivery = |stream: usize| deliveries.get(stream).copied().flatten();
+        let interleaved = |stream: usize| match delivery(stream) {
             Some(Delivery::Interleaved(rtp, rtcp)) => Some((rtp, rtcp)),
             Some(Delivery::Udp(..)) | None => None,
         };
@@ -77,25 +126,35 @@ impl Rtsp {
             ahead: self.manner.ahead,
             is_endless: self.manner.is_endless,
         };
-        let session = setup.interleaved(&showing, [0, 1].map(|stream| channels(stream).map(|(rtp, _)| rtp)));
-        let ends = setup.report_ends(now).into_iter().enumerate();
+        let in_datagrams = deliveries.iter().flatten().any(|delivery| matches!(delivery, Delivery::Udp(..)));
+        let carried = match in_datagrams {
+            true => Carried::Datagrams([0, 1].map(|stream| delivery(stream).is_some())),
+            false => Carried::Interleaved([0, 1].map(|stream| interleaved(stream).map(|(rtp, _)| rtp))),
+        };
+        let ends = setup.report_ends(now, carried).into_iter().enumerate();
+        let ends = ends.filter(|(stream, _)| delivery(*stream).is_some());
         self.reports = ends
-            .filter_map(|(stream, end)| Some(Reports { stream, channel: channels(stream)?.1, end: end? }))
+            .filter_map(|(stream, end)| {
+                let interleaved = interleaved(stream).map(|(_, rtcp)| rtcp);
+                Some(Reports { stream, interleaved, end: end? })
+            })
             .collect();
-        stage.begin(now, &self.catalogue.presentations[movie].path, None, Body::interleaved(session));
+        let body = Body::streamed(setup.streamed(&showing, carried), in_datagrams);
+        stage.begin(now, &self.catalogue.presentations[movie].path, None, body);
     }
 
     fn about(&mut self, stream: usize) -> Option<&mut RtcpEnd> {
         self.reports.iter_mut().find(|reports| reports.stream == stream).map(|reports| &mut reports.end)
     }
 
-    /// Makes the reports that are due.
-    fn report(&mut self, now: Timestamp) {
+    /// Makes the reports that are due between packets.
+    fn report_between(&mut self, now: Timestamp) {
         let Self { reports, messages, .. } = self;
-        for reports in reports {
-            let sent = reports.end.drive(now, |datagram| {
+        for Reports { interleaved, end, .. } in reports {
+            let Some(channel) = *interleaved else { continue };
+            let sent = end.drive(now, |datagram| {
                 let mut frame = Vec::new();
-                put_interleaved(reports.channel, datagram, &mut frame);
+                put_interleaved(channel, datagram, &mut frame);
                 messages.push_back(frame);
                 Ok(true)
             });
@@ -107,6 +166,18 @@ impl Rtsp {
 impl Conversation for Rtsp {
     fn handle_bytes(&mut self, now: Timestamp, bytes: &[u8]) {
         drop(self.server.handle_bytes(now, bytes));
+    }
+
+    /// Reports are signs of life, and what else comes opens the way through a router.
+    fn handle_datagram(&mut self, now: Timestamp, channel: ChannelId, datagram: &[u8]) {
+        let about = self.reports.iter_mut().find(|reports| reports.end.channel() == channel);
+        if let Some(reports) = about.filter(|reports| reports.interleaved.is_none()) {
+            let rejected = reports.end.rejected();
+            reports.end.handle_rtcp(now, datagram);
+            if reports.end.rejected() == rejected {
+                self.server.handle_life(now);
+            }
+        }
     }
 
     fn handle_close(&mut self) {
@@ -123,9 +194,18 @@ impl Conversation for Rtsp {
     }
 
     fn serve(&mut self, now: Timestamp, stage: &mut Stage) {
+        // What is wrong with requests behind one that is answered here was answered, and ends the connection.
         while let Some(event) = self.server.poll_event() {
             match event {
-                ServerEvent::Play(movie, deliveries) => self.begin(now, movie, &deliveries, stage),
+                ServerEvent::Open { movie, stream, client } => {
+                    let channels = self.catalogue.streams[movie].stream_channels(stream);
+                    self.openings.push_back(Opening { channels, client });
+                }
+                ServerEvent::Play { movie, deliveries, range } => {
+                    let playing = self.play(now, movie, &deliveries, range, stage);
+                    drop(self.server.handle_playing(now, playing));
+                }
+                ServerEvent::Pause => stage.session().into_iter().for_each(|session| session.pause(now)),
                 ServerEvent::Rtcp(stream, packet) => {
                     self.about(stream).into_iter().for_each(|end| end.handle_rtcp(now, &packet));
                 }
@@ -139,9 +219,22 @@ impl Conversation for Rtsp {
 
     fn poll_message(&mut self, now: Timestamp) -> Option<Vec<u8>> {
         self.server.poll_transmit().or_else(|| {
-            self.report(now);
+            self.report_between(now);
             self.messages.pop_front()
         })
+    }
+
+    fn report(&mut self, now: Timestamp, channels: &mut dyn Channels) -> Result<(), SocketError> {
+        let mut beside = self.reports.iter_mut().filter(|reports| reports.interleaved.is_none());
+        beside.try_for_each(|reports| reports.end.drive_on(now, channels))
+    }
+
+    fn poll_opening(&mut self) -> Option<Opening> {
+        self.openings.pop_front()
+    }
+
+    fn handle_opened(&mut self, now: Timestamp, ports: Option<(u16, u16)>) {
+        drop(self.server.handle_opened(now, ports));
     }
 
     fn handle_packets(&mut self, now: Timestamp, packets: &[PacketSent]) {

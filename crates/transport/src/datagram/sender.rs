@@ -133,6 +133,19 @@ impl DatagramSender {
         }
     }
 
+    /// As [`handle_flush`](Self::handle_flush) of frames and sound, and with a queue that knows nothing of what was before: frames may have
+    /// numbers again that others had.
+    pub fn handle_seek(&mut self, now: Timestamp, queue: FrameQueue) {
+        self.handle_flush(now);
+        rules::note_flushed_sound(&mut self.events, now, &mut self.sound);
+        self.queue = queue;
+    }
+
+    /// The sequence number of the next packet of RTP that is made; `None` where none is.
+    pub fn next_number(&self) -> Option<u16> {
+        self.packetizer.next_number()
+    }
+
     /// Sends what the socket takes.
     ///
     /// # Errors

@@ -260,6 +260,24 @@ impl StreamSender {
         }
     }
 
+    /// As [`handle_flush`](Self::handle_flush) of frames and sound, and with a queue that knows nothing of what was before: frames may have
+    /// numbers again that others had.
+    pub fn handle_seek(&mut self, now: Timestamp, queue: FrameQueue) {
+        self.handle_flush(now);
+        rules::note_flushed_sound(&mut self.events, now, &mut self.sound);
+        self.queue = queue;
+    }
+
+    /// The sequence numbers of the next packets of RTP that are made, of frames and of sound; `None` where none is.
+    pub fn next_numbers(&self) -> [Option<u16>; 2] {
+        match &self.format {
+            StreamFormat::Packets(frames, sound) => {
+                [Some(frames.next_number()), sound.as_ref().map(|(sound, _)| sound.next_number())]
+            }
+            _ => [None; 2],
+        }
+    }
+
     /// Writes what the socket takes; ends the stream when all is written and the end was signalled.
     ///
     /// # Errors

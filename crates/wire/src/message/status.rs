@@ -29,6 +29,8 @@ impl Status {
     pub const SESSION_NOT_FOUND: Self = Self(454);
     /// Not now (RTSP).
     pub const METHOD_NOT_VALID: Self = Self(455);
+    /// There is no such part of it (RTSP).
+    pub const INVALID_RANGE: Self = Self(457);
     /// A stream is meant, and not the whole of which it is one (RTSP).
     pub const AGGREGATE_NOT_ALLOWED: Self = Self(459);
     /// None of the transports that were offered (RTSP).
@@ -58,6 +60,7 @@ impl Status {
             451 => "Parameter Not Understood",
             454 => "Session Not Found",
             455 => "Method Not Valid In This State",
+            457 => "Invalid Range",
             459 => "Aggregate Operation Not Allowed",
             461 => "Unsupported Transport",
             501 => "Not Implemented",

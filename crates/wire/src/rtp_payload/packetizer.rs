@@ -96,6 +96,11 @@ impl Packetizer {
         self.next_sequence
     }
 
+    /// The sequence number that the next packet has (RFC 3550, section 5.1).
+    pub fn next_number(&self) -> u16 {
+        self.origin.initial_sequence.wrapping_add(self.next_sequence as u16)
+    }
+
     /// The packets of one access unit: a frame or a pair of fields, with the headers before it; or packets of sound.
     ///
     /// `rtp_timestamp` is the presentation time in the clock of the stream: of video, 90 kHz. One allocation holds all packets of the frame.

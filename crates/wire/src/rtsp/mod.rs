@@ -7,6 +7,7 @@
 mod client;
 mod digest;
 mod message;
+mod range;
 mod reader;
 mod server;
 #[cfg(test)]
@@ -16,8 +17,9 @@ mod transport;
 pub use client::{Client, ClientEvent, ClientSettings, Want};
 pub use digest::{Account, Challenge};
 pub use message::{Request, Response, Rtsp10};
+pub use range::NptRange;
 pub use reader::{FRAME_HEADER, Item, MOST_BODY_BYTES, Reader, RtspError, put_interleaved};
-pub use server::{Delivery, Presentation, SESSION_TIMEOUT, Server, ServerEvent, ServerSettings, StreamStart};
+pub use server::{Delivery, Playing, Presentation, SESSION_TIMEOUT, Server, ServerEvent, ServerSettings, StreamStart};
 pub use transport::{Carriage, Transport};
 
 pub use crate::message::{Headers, MOST_FIELDS, MOST_HEADER_BYTES, Status};

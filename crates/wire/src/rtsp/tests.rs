@@ -7,6 +7,7 @@ use super::*;
 const DESCRIPTION: &str = "v=0\r\no=- 0 0 IN IP4 127.0.0.1\r\ns=framewire\r\nc=IN IP4 0.0.0.0\r\nt=0 0\r\n\
                            m=video 5004 RTP/AVP 96\r\na=rtpmap:96 H264/90000\r\n";
 const URL: &str = "rtsp://127.0.0.1:8554/movie";
+const BEGIN: StreamStart = StreamStart { ssrc: 0xC0FFEE, sequence: 7, timestamp: 90_000 };
 
 fn account() -> Account {
     Account { user: "user".to_owned(), password: "secret".to_owned() }
@@ -17,10 +18,11 @@ fn server(account: Option<Account>) -> Server {
         presentations: [Presentation {
             path: "/movie".to_owned(),
             description: DESCRIPTION.to_owned(),
-            streams: vec![StreamStart { ssrc: 0xC0FFEE, sequence: 7, timestamp: 90_000 }],
+            streams: vec![BEGIN],
+            length: None,
         }]
         .into(),
-        ports: Some((6_000, 6_001)),
+        over_udp: true,
         account: account.map(|account| ("camera".to_owned(), account)),
         timeout: SESSION_TIMEOUT,
     };
@@ -32,9 +34,27 @@ fn client(want: Want, account: Option<Account>) -> Client {
     Client::new(settings, Timestamp::ZERO, Seed(1).stream("client", &[]))
 }
 
-/// Hands over what both say until neither says more; the client's requests, in their order.
-fn talk(now: Timestamp, client: &mut Client, server: &mut Server) -> Vec<Request> {
-    let (mut requests, mut reader) = (Vec::new(), Reader::default());
+/// Answers for who has the movie: everything can be, from its beginning on. What happened.
+fn decide(now: Timestamp, server: &mut Server) -> Vec<ServerEvent> {
+    let mut events = Vec::new();
+    while let Some(event) = server.poll_event() {
+        match event {
+            ServerEvent::Open { .. } => server.handle_opened(now, Some((6_000, 6_001))).unwrap(),
+            ServerEvent::Play { movie, .. } => {
+                let streams = server.presentation(movie).streams.clone();
+                let range = NptRange::from(Duration::ZERO, None);
+                server.handle_playing(now, Ok(Playing { range, streams })).unwrap();
+            }
+            _ => {}
+        }
+        events.push(event);
+    }
+    events
+}
+
+/// Hands over what both say until neither says more; the client's requests, in their order, and what happened at the server.
+fn talk(now: Timestamp, client: &mut Client, server: &mut Server) -> (Vec<Request>, Vec<ServerEvent>) {
+    let (mut requests, mut wanted, mut reader) = (Vec::new(), Vec::new(), Reader::default());
     loop {
         let mut silent = true;
         while let Some(message) = client.poll_transmit() {
@@ -42,6 +62,7 @@ fn talk(now: Timestamp, client: &mut Client, server: &mut Server) -> Vec<Request
             let Some(Item::Request(request)) = reader.poll().unwrap() else { panic!("a request") };
             requests.push(request);
             server.handle_bytes(now, &message).unwrap();
+            wanted.extend(decide(now, server));
             silent = false;
         }
         while let Some(message) = server.poll_transmit() {
@@ -49,7 +70,7 @@ fn talk(now: Timestamp, client: &mut Client, server: &mut Server) -> Vec<Request
             silent = false;
         }
         if silent {
-            return requests;
+            return (requests, wanted);
         }
     }
 }
@@ -61,6 +82,13 @@ fn events(client: &mut Client) -> Vec<ClientEvent> {
 /// What the server answers to the text of a request.
 fn answer(server: &mut Server, text: &str) -> Response {
     server.handle_bytes(Timestamp::ZERO, text.as_bytes()).unwrap();
+    if server.is_pending() {
+        decide(Timestamp::ZERO, server);
+    }
+    said(server)
+}
+
+fn said(server: &mut Server) -> Response {
     let mut reader = Reader::default();
     reader.feed(&server.poll_transmit().expect("an answer"));
     let Ok(Some(Item::Response(response))) = reader.poll() else { panic!("a response") };
@@ -84,13 +112,17 @@ fn a_client_plays_a_stream_step_by_step_and_ends_it() {
     ] {
         for account in [None, Some(account())] {
             let (mut client, mut server) = (client(want, account.clone()), server(account.clone()));
-            let asked = talk(Timestamp::ZERO, &mut client, &mut server);
+            let (asked, wanted) = talk(Timestamp::ZERO, &mut client, &mut server);
             let methods: Vec<&str> = asked.iter().map(|request| request.method.as_str()).collect();
             let twice = if account.is_some() { &["DESCRIBE"][..] } else { &[] };
             assert_eq!(methods, [&["OPTIONS", "DESCRIBE"], twice, &["SETUP", "PLAY"]].concat());
             let last: Vec<&str> = asked.iter().rev().take(2).map(|request| request.uri.as_str()).collect();
             assert_eq!(last, ["rtsp://127.0.0.1:8554/movie/", "rtsp://127.0.0.1:8554/movie/track0"]);
-            assert_eq!(server.poll_event(), Some(ServerEvent::Play(0, vec![Some(delivery)])));
+            let range = Some(NptRange::from(Duration::ZERO, None));
+            let plays = ServerEvent::Play { movie: 0, deliveries: vec![Some(delivery)], range };
+            let opens = ServerEvent::Open { movie: 0, stream: 0, client: (5_000, 5_001) };
+            let is_udp = matches!(want, Want::Udp(..));
+            assert_eq!(wanted, [is_udp.then_some(opens), Some(plays)].into_iter().flatten().collect::<Vec<_>>());
             let learnt = events(&mut client);
             let [ClientEvent::Described(text), ClientEvent::Playing(transport)] = &learnt[..] else {
                 panic!("{learnt:?}")
@@ -98,8 +130,9 @@ fn a_client_plays_a_stream_step_by_step_and_ends_it() {
             assert!(text.contains("m=video 0 RTP/AVP 96\r\n") && text.ends_with("a=control:track0\r\n"), "{text}");
             assert_eq!(transport.to_string(), agreed);
             client.stop(Timestamp::from_secs(1));
-            assert_eq!(talk(Timestamp::from_secs(1), &mut client, &mut server)[0].method, "TEARDOWN");
-            assert_eq!((server.poll_event(), server.is_over()), (Some(ServerEvent::Stop), true));
+            let (asked, wanted) = talk(Timestamp::from_secs(1), &mut client, &mut server);
+            assert_eq!((asked[0].method.as_str(), wanted), ("TEARDOWN", vec![ServerEvent::Stop]));
+            assert!(server.is_over());
             assert_eq!((events(&mut client), client.is_over()), (vec![ClientEvent::Ended(None)], true));
         }
     }
@@ -109,7 +142,6 @@ fn a_client_plays_a_stream_step_by_step_and_ends_it() {
 fn signs_of_life_keep_a_session_and_silence_ends_it() {
     let (mut client, mut server) = (client(Want::Interleaved, None), server(None));
     talk(Timestamp::ZERO, &mut client, &mut server);
-    server.poll_event();
     let mut now = Timestamp::ZERO;
     for _ in 0..5 {
         let due = client.next_timeout().expect("a sign of life");
@@ -117,7 +149,7 @@ fn signs_of_life_keep_a_session_and_silence_ends_it() {
         now = due;
         client.handle_timeout(now);
         server.handle_timeout(now);
-        assert_eq!(talk(now, &mut client, &mut server)[0].method, "GET_PARAMETER");
+        assert_eq!(talk(now, &mut client, &mut server).0[0].method, "GET_PARAMETER");
     }
     assert!(!server.is_over() && !client.is_over());
     let mut frame = Vec::new();
@@ -172,7 +204,7 @@ fn requests_that_cannot_be_answered_have_a_status_that_says_why() {
     assert_eq!(status("DESCRIBE rtsp://h/movie RTSP/1.0\r\nCSeq: 1\r\nAccept: application/rtsl"), 406);
     assert_eq!(status("DESCRIBE rtsp://h/movie RTSP/1.0\r\nCSeq: 1\r\nRequire: com.example"), 551);
     assert_eq!(status("RECORD rtsp://h/movie RTSP/1.0\r\nCSeq: 1"), 405);
-    assert_eq!(status("PAUSE rtsp://h/movie RTSP/1.0\r\nCSeq: 1"), 405);
+    assert_eq!(status("PAUSE rtsp://h/movie RTSP/1.0\r\nCSeq: 1"), 454, "before SETUP");
     assert_eq!(status("DANCE rtsp://h/movie RTSP/1.0\r\nCSeq: 1"), 501);
     assert_eq!(status("PLAY rtsp://h/movie RTSP/1.0\r\nCSeq: 1"), 454, "before SETUP");
     assert_eq!(status("SETUP rtsp://h/movie RTSP/1.0\r\nCSeq: 1\r\nTransport: RTP/AVP;multicast"), 461);
@@ -211,14 +243,19 @@ fn who_guesses_is_put_off_and_what_is_no_rtsp_ends_a_connection() {
 
 /// A server of two movies, of which the second has a name with an escape, and sound.
 fn two_movies() -> Server {
+    two_movies_over(false)
+}
+
+fn two_movies_over(over_udp: bool) -> Server {
     let sound = format!("{DESCRIPTION}m=audio 5006 RTP/AVP 97\r\na=rtpmap:97 mpeg4-generic/48000/2\r\n");
     let movie = |path: &str, description: &str, ssrcs: &[u32]| {
         let streams = ssrcs.iter().map(|&ssrc| StreamStart { ssrc, sequence: 7, timestamp: ssrc * 100 }).collect();
-        Presentation { path: path.to_owned(), description: description.to_owned(), streams }
+        let length = Some(Duration::from_millis(62_500));
+        Presentation { path: path.to_owned(), description: description.to_owned(), streams, length }
     };
     let settings = ServerSettings {
         presentations: [movie("/movie", DESCRIPTION, &[1]), movie("/old film", &sound, &[2, 3])].into(),
-        ports: None,
+        over_udp,
         account: None,
         timeout: SESSION_TIMEOUT,
     };
@@ -232,11 +269,10 @@ fn each_stream_of_a_movie_is_set_up_by_itself_and_all_are_played_together() {
         answer(&mut server, &format!("{method} rtsp://h/{path} RTSP/1.0\r\nCSeq: 1\r\n{more}\r\n"))
     };
     let described = String::from_utf8(ask("DESCRIBE", "old%20film", "").body).unwrap();
-    let media: Vec<&str> =
-        described.lines().filter(|line| line.starts_with("m=") || line.contains("control")).collect();
-    let expected =
-        ["a=control:*", "m=video 0 RTP/AVP 96", "a=control:track0", "m=audio 0 RTP/AVP 97", "a=control:track1"];
-    assert_eq!(media, expected);
+    let named = |line: &&str| line.starts_with("m=") || line.contains("control") || line.contains("range");
+    let media: Vec<&str> = described.lines().filter(named).collect();
+    let video = ["a=control:*", "a=range:npt=0-62.500", "m=video 0 RTP/AVP 96", "a=control:track0"];
+    assert_eq!(media, [&video[..], &["m=audio 0 RTP/AVP 97", "a=control:track1"]].concat());
     assert_eq!(ask("SETUP", "old%20film", "Transport: RTP/AVP/TCP;interleaved=0-1\r\n").status.0, 459);
     assert_eq!(ask("SETUP", "old%20film/track2", "Transport: RTP/AVP/TCP;interleaved=0-1\r\n").status.0, 404);
     let first = ask("SETUP", "old%20film/track0", "Transport: RTP/AVP/TCP;interleaved=0-1\r\n");
@@ -251,8 +287,7 @@ fn each_stream_of_a_movie_is_set_up_by_itself_and_all_are_played_together() {
     let played = ask("PLAY", "old%20film/", &session);
     let begins = "url=rtsp://h/old%20film/track0;seq=7;rtptime=200,url=rtsp://h/old%20film/track1;seq=7;rtptime=300";
     assert_eq!(played.headers.get("RTP-Info"), Some(begins));
-    let deliveries = vec![Some(Delivery::Interleaved(0, 1)), Some(Delivery::Interleaved(2, 3))];
-    assert_eq!(server.poll_event(), Some(ServerEvent::Play(1, deliveries)));
+    assert_eq!(server.poll_event(), None);
     let mut frame = Vec::new();
     put_interleaved(3, b"a report", &mut frame);
     server.handle_bytes(Timestamp::ZERO, &frame).unwrap();
@@ -265,7 +300,113 @@ fn sound_may_be_left_out() {
     let set_up = "SETUP rtsp://h/old%20film/track0 RTSP/1.0\r\nCSeq: 1\r\nTransport: RTP/AVP/TCP\r\n\r\n";
     let session = answer(&mut server, set_up).headers.get("Session").unwrap().split(';').next().unwrap().to_owned();
     let play = format!("PLAY rtsp://h/old%20film RTSP/1.0\r\nCSeq: 2\r\nSession: {session}\r\n\r\n");
-    let played = answer(&mut server, &play);
+    server.handle_bytes(Timestamp::ZERO, play.as_bytes()).unwrap();
+    assert_eq!(server.poll_transmit(), None, "who has the movie says from where");
+    let deliveries = vec![Some(Delivery::Interleaved(0, 1)), None];
+    assert_eq!(decide(Timestamp::ZERO, &mut server), [ServerEvent::Play { movie: 1, deliveries, range: None }]);
+    let played = said(&mut server);
     assert_eq!(played.headers.get("RTP-Info"), Some("url=rtsp://h/old%20film/track0;seq=7;rtptime=200"));
-    assert_eq!(server.poll_event(), Some(ServerEvent::Play(1, vec![Some(Delivery::Interleaved(0, 1)), None])));
+}
+
+/// A session of the second movie with both of its streams, over UDP where that is offered; its header.
+fn set_up_both(server: &mut Server, transports: [&str; 2]) -> String {
+    let mut session = String::new();
+    for (stream, transport) in transports.iter().enumerate() {
+        let text = format!(
+            "SETUP rtsp://h/old%20film/track{stream} RTSP/1.0\r\nCSeq: 1\r\n{session}Transport: {transport}\r\n\r\n"
+        );
+        let agreed = answer(server, &text);
+        assert_eq!(agreed.status, Status::OK);
+        session = format!("Session: {}\r\n", agreed.headers.get("Session").unwrap().split(';').next().unwrap());
+    }
+    session
+}
+
+#[test]
+fn a_movie_is_paused_goes_on_and_is_played_from_another_place() {
+    let mut server = two_movies();
+    let session = set_up_both(&mut server, ["RTP/AVP/TCP;interleaved=0-1", "RTP/AVP/TCP;interleaved=2-3"]);
+    let now = Timestamp::ZERO;
+    let say = |server: &mut Server, method: &str, more: &str| {
+        let text = format!("{method} rtsp://h/old%20film RTSP/1.0\r\nCSeq: 9\r\n{session}{more}\r\n");
+        server.handle_bytes(now, text.as_bytes()).unwrap();
+        std::iter::from_fn(|| server.poll_event()).collect::<Vec<_>>()
+    };
+    let range_of = |events: &[ServerEvent]| match events {
+        [ServerEvent::Play { range, .. }] => *range,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!((say(&mut server, "PAUSE", ""), said(&mut server).status.0), (vec![], 455));
+    assert_eq!(range_of(&say(&mut server, "PLAY", "Range: npt=10.5-\r\n")), Some(NptRange::from(ms(10_500), None)));
+    // What comes behind is not looked at before it is answered.
+    server.handle_bytes(now, b"OPTIONS * RTSP/1.0\r\nCSeq: 10\r\n\r\n").unwrap();
+    assert!(server.is_pending() && server.poll_transmit().is_none());
+    let streams = vec![
+        StreamStart { ssrc: 2, sequence: 60, timestamp: 900 },
+        StreamStart { ssrc: 3, sequence: 80, timestamp: 5 },
+    ];
+    let playing = Playing { range: NptRange::from(ms(10_000), None), streams };
+    server.handle_playing(now, Ok(playing.clone())).unwrap();
+    let played = said(&mut server);
+    assert_eq!((played.headers.get("Range"), played.headers.get("CSeq")), (Some("npt=10.000-"), Some("9")));
+    let begins = "url=rtsp://h/old%20film/track0;seq=60;rtptime=900,url=rtsp://h/old%20film/track1;seq=80;rtptime=5";
+    assert_eq!((played.headers.get("RTP-Info"), said(&mut server).headers.get("CSeq")), (Some(begins), Some("10")));
+    assert_eq!((say(&mut server, "PLAY", ""), said(&mut server).status.0), (vec![], 200), "it goes on");
+    assert_eq!((say(&mut server, "PAUSE", ""), said(&mut server).status.0), (vec![ServerEvent::Pause], 200));
+    assert_eq!((say(&mut server, "PAUSE", ""), said(&mut server).status.0), (vec![], 455));
+    let again = answer(
+        &mut server,
+        &format!("SETUP rtsp://h/old%20film/track0 RTSP/1.0\r\nCSeq: 1\r\n{session}Transport: RTP/AVP/TCP\r\n\r\n"),
+    );
+    assert_eq!(again.status.0, 455, "what was played is not set up anew");
+    assert_eq!(range_of(&say(&mut server, "PLAY", "")), None, "where it was");
+    server.handle_playing(now, Ok(playing)).unwrap();
+    assert_eq!(said(&mut server).status.0, 200);
+    assert_eq!(range_of(&say(&mut server, "PLAY", "Range: npt=90-\r\n")), Some(NptRange::from(ms(90_000), None)));
+    server.handle_playing(now, Err(Status::INVALID_RANGE)).unwrap();
+    assert_eq!(said(&mut server).status.0, 457);
+    assert_eq!(
+        (say(&mut server, "PLAY", "Range: clock=19961108T142300Z-\r\n"), said(&mut server).status.0),
+        (vec![], 501)
+    );
+    assert_eq!((say(&mut server, "PAUSE", ""), said(&mut server).status.0), (vec![ServerEvent::Pause], 200));
+    server.handle_close();
+    assert_eq!(server.poll_event(), Some(ServerEvent::Stop), "also of a movie that is paused");
+}
+
+#[test]
+fn ports_are_agreed_upon_stream_by_stream_and_what_cannot_be_is_passed_over() {
+    let mut server = two_movies_over(true);
+    let offered = "RTP/AVP;unicast;client_port=5000-5001,RTP/AVP/TCP;unicast;interleaved=0-1";
+    let set_up = |stream: usize, offered: &str, session: &str| {
+        format!("SETUP rtsp://h/old%20film/track{stream} RTSP/1.0\r\nCSeq: 1\r\n{session}Transport: {offered}\r\n\r\n")
+    };
+    server.handle_bytes(Timestamp::ZERO, set_up(0, offered, "").as_bytes()).unwrap();
+    assert_eq!(server.poll_event(), Some(ServerEvent::Open { movie: 1, stream: 0, client: (5_000, 5_001) }));
+    server.handle_opened(Timestamp::ZERO, None).unwrap();
+    let agreed = said(&mut server);
+    assert_eq!(agreed.headers.get("Transport"), Some("RTP/AVP/TCP;unicast;interleaved=0-1;ssrc=00000002"));
+    let session = format!("Session: {}\r\n", agreed.headers.get("Session").unwrap().split(';').next().unwrap());
+    let mixed = answer(&mut server, &set_up(1, "RTP/AVP;unicast;client_port=5002-5003", &session));
+    assert_eq!(mixed.status.0, 461, "one carriage for all streams of a session");
+    let mut server = two_movies_over(true);
+    let session =
+        set_up_both(&mut server, ["RTP/AVP;unicast;client_port=5000-5001", "RTP/AVP/UDP;unicast;client_port=5002"]);
+    let play = format!("PLAY rtsp://h/old%20film RTSP/1.0\r\nCSeq: 2\r\n{session}\r\n");
+    server.handle_bytes(Timestamp::ZERO, play.as_bytes()).unwrap();
+    let deliveries = vec![Some(Delivery::Udp(5_000, 5_001)), Some(Delivery::Udp(5_002, 5_003))];
+    assert_eq!(server.poll_event(), Some(ServerEvent::Play { movie: 1, deliveries, range: None }));
+    for refused in [
+        "RTP/AVP;unicast;client_port=0-1",
+        "RTP/AVP;unicast;client_port=65535",
+        "RTP/AVP;unicast;client_port=7-7",
+        "RTP/AVP;unicast",
+    ] {
+        let mut server = two_movies_over(true);
+        assert_eq!(answer(&mut server, &set_up(0, refused, "")).status.0, 461, "{refused}");
+    }
+}
+
+const fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
 }

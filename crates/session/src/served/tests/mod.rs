@@ -59,11 +59,16 @@ const MANNER: Manner = Manner {
 struct Pipe {
     room: usize,
     written: Vec<u8>,
+    /// What was sent beside it, and on which channel.
+    datagrams: Vec<(ChannelId, Vec<u8>)>,
+    /// No datagram is taken.
+    is_full: bool,
     finished: bool,
 }
 
 impl Pipe {
-    const WIDE: Self = Self { room: usize::MAX, written: Vec::new(), finished: false };
+    const WIDE: Self =
+        Self { room: usize::MAX, written: Vec::new(), datagrams: Vec::new(), is_full: false, finished: false };
 }
 
 impl Channels for Pipe {
@@ -71,8 +76,13 @@ impl Channels for Pipe {
         true
     }
 
-    fn send(&mut self, _: ChannelId, _: &[u8], _: Option<u32>) -> Result<DatagramSend, SocketError> {
-        panic!("it is a stream")
+    fn send(&mut self, channel: ChannelId, datagram: &[u8], _: Option<u32>) -> Result<DatagramSend, SocketError> {
+        assert_ne!(channel, CONNECTION, "it is a stream");
+        if self.is_full {
+            return Ok(DatagramSend::WouldBlock);
+        }
+        self.datagrams.push((channel, datagram.to_vec()));
+        Ok(DatagramSend::Sent)
     }
 
     fn free_room(&mut self, _: ChannelId) -> Result<DataSize, SocketError> {

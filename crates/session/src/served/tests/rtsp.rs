@@ -1,5 +1,6 @@
 //! A connection of RTSP.
 
+use bytes::Bytes;
 use framewire_media::audio::AudioTrack;
 use framewire_units::Seed;
 use framewire_wire::rtcp::Compound;
@@ -157,4 +158,189 @@ fn a_movie_is_of_those_who_know_the_password_and_silence_ends_a_session() {
     let record = client.poll_record().unwrap();
     assert_eq!((record.ending, record.ended), (Ending::Left, Timestamp::ZERO + IDLE_TIMEOUT));
     assert_eq!(record.frames, [60 * FRAMES, 0]);
+}
+
+/// Asks within a session.
+fn ask_in(
+    (client, pipe, heard): (&mut dyn Client, &mut Pipe, &mut Heard),
+    now: Timestamp,
+    (method, session): (&str, &str),
+    more: &str,
+) -> (Response, Vec<(u8, Bytes)>) {
+    let text = format!("{method} rtsp://a/a%20film.mpg RTSP/1.0\r\nCSeq: 5\r\nSession: {session}\r\n{more}\r\n");
+    client.handle_arrival(now, CONNECTION, Arrival::Bytes(text.as_bytes()));
+    client.drive(now, pipe).expect("the connection stands");
+    let (mut answer, mut packets) = (None, Vec::new());
+    for item in heard.items(pipe) {
+        match item {
+            Item::Response(response) => answer = Some(response),
+            Item::Interleaved { channel, packet } => packets.push((channel, packet)),
+            Item::Request(_) => panic!("it asks nothing"),
+        }
+    }
+    (answer.expect("an answer"), packets)
+}
+
+/// The sequence numbers and time stamps of packets on a channel, without those of the same frame behind the first.
+fn frames_of<'a>(packets: impl IntoIterator<Item = &'a (u8, Bytes)>, of: u8) -> Vec<(u16, u32)> {
+    let own = packets.into_iter().filter(|(channel, _)| *channel == of);
+    let headers = own.map(|(_, packet)| RtpHeader::parse(packet).expect("a packet").0);
+    let mut frames: Vec<(u16, u32)> = headers.map(|header| (header.sequence_number, header.timestamp)).collect();
+    frames.dedup_by_key(|(_, timestamp)| *timestamp);
+    frames
+}
+
+#[test]
+fn a_movie_stands_still_goes_on_where_it_was_and_from_the_key_frame_before_a_place() {
+    let catalogue = catalogue_of("rtsp");
+    let (mut client, mut pipe, mut heard) =
+        (client_of(&catalogue, MANNER, None), Pipe::WIDE, Heard(Reader::default(), 0));
+    play(&mut *client, &mut pipe, &mut heard, ms(100), 2);
+    go_on(&mut *client, &mut pipe, ms(100), ms(310));
+    let items = heard.items(&pipe);
+    let session = items.iter().find_map(|item| match item {
+        Item::Response(response) => response.headers.get("Session").map(str::to_owned),
+        _ => None,
+    });
+    let session = session.expect("PLAY was answered");
+    let of = |items: Vec<Item>| -> Vec<(u8, Bytes)> {
+        let packets = items.into_iter().filter_map(|item| match item {
+            Item::Interleaved { channel, packet } => Some((channel, packet)),
+            _ => None,
+        });
+        packets.collect()
+    };
+    let mut all = of(items);
+    // Six frames of 40 ms, at 90 kHz.
+    assert_eq!(
+        frames_of(&all, 0).iter().map(|(_, at)| *at).collect::<Vec<_>>(),
+        [0, 3_600, 7_200, 10_800, 14_400, 18_000]
+    );
+    let (paused, more) = ask_in((&mut *client, &mut pipe, &mut heard), ms(310), ("PAUSE", &session), "");
+    assert_eq!((paused.status.0, more.len()), (200, 0));
+    go_on(&mut *client, &mut pipe, ms(310), ms(2_000));
+    assert_eq!(frames_of(&of(heard.items(&pipe)), 0), [], "it stands still, and reports go on");
+    let (resumed, more) = ask_in((&mut *client, &mut pipe, &mut heard), ms(2_000), ("PLAY", &session), "");
+    assert_eq!((resumed.status.0, resumed.headers.get("Range")), (200, Some("npt=0.240-")));
+    all.extend(more);
+    go_on(&mut *client, &mut pipe, ms(2_000), ms(2_031));
+    all.extend(of(heard.items(&pipe)));
+    let frames = frames_of(&all, 0);
+    assert_eq!(frames.last().map(|(_, at)| *at), Some(21_600), "40 ms after the one before, 1.7 s of which were none");
+    let count = all.iter().filter(|(channel, _)| *channel == 0).count() as u16;
+    let (sought, more) =
+        ask_in((&mut *client, &mut pipe, &mut heard), ms(2_040), ("PLAY", &session), "Range: npt=0.9-\r\n");
+    // All of this movie are key frames; 0.88 s is the last one at or before 0.9 s. Seven were sent.
+    assert_eq!(sought.headers.get("Range"), Some("npt=0.880-"));
+    let begins = format!("url=rtsp://a/a%20film.mpg/track0;seq={count};rtptime={}", 7 * 3_600);
+    assert!(sought.headers.get("RTP-Info").is_some_and(|info| info.starts_with(&begins)), "{sought:?} {begins}");
+    all.extend(more);
+    go_on(&mut *client, &mut pipe, ms(2_040), ms(9_000));
+    let rest = of(heard.items(&pipe));
+    all.extend(rest);
+    let sequences: Vec<u16> = all
+        .iter()
+        .filter(|(channel, _)| *channel == 0)
+        .map(|(_, packet)| RtpHeader::parse(packet).unwrap().0.sequence_number)
+        .collect();
+    assert!(sequences.iter().zip(0..).all(|(own, number)| *own == number), "numbers go on: {sequences:?}");
+    let frames: Vec<u32> = frames_of(&all, 0).iter().map(|(_, at)| *at / 3_600).collect();
+    assert_eq!(frames, (0..10).collect::<Vec<_>>(), "seven, and the last three of the movie");
+    let sound: Vec<u32> = frames_of(&all, 2).iter().map(|(_, at)| *at).collect();
+    assert!(sound.windows(2).all(|pair| pair[1] > pair[0]), "{sound:?}");
+    let record = client.poll_record().expect("it has ended");
+    // The last sound begins to play at 0.984 s.
+    assert_eq!((record.frames, record.ending, record.ended), ([10, 0], Ending::Complete, ms(2_144)));
+}
+
+#[test]
+fn places_that_are_none_are_refused_and_an_end_is_kept() {
+    let catalogue = catalogue_of("rtsp");
+    let (mut client, mut pipe, mut heard) =
+        (client_of(&catalogue, MANNER, None), Pipe::WIDE, Heard(Reader::default(), 0));
+    let set_up =
+        "SETUP rtsp://a/a%20film.mpg/track0 RTSP/1.0\r\nCSeq: 1\r\nTransport: RTP/AVP/TCP;unicast;interleaved=0-1";
+    let answer = ask(&mut *client, &mut pipe, &mut heard, ms(0), set_up);
+    let session = answer.headers.get("Session").unwrap().split(';').next().unwrap().to_owned();
+    let mut say = |now, range: &str| {
+        let more = format!("Range: {range}\r\n");
+        ask_in((&mut *client, &mut pipe, &mut heard), now, ("PLAY", &session), &more).0
+    };
+    assert_eq!(say(ms(1), "npt=1-").status.0, 457, "it lasts a second");
+    assert_eq!(say(ms(1), "npt=0.5-0.4").status.0, 457);
+    let played = say(ms(1), "npt=0.4-0.6");
+    assert_eq!((played.status.0, played.headers.get("Range")), (200, Some("npt=0.400-0.600")));
+    go_on(&mut *client, &mut pipe, ms(1), ms(30_000));
+    let record = client.poll_record().expect("it has ended");
+    assert_eq!((record.frames, record.ending, record.ended), ([5, 0], Ending::Complete, ms(161)));
+}
+
+#[test]
+fn video_and_sound_go_in_datagrams_with_reports_that_are_signs_of_life() {
+    let catalogue = catalogue_of("rtsp");
+    let manner = Manner { is_endless: true, ..MANNER };
+    let (mut client, mut pipe, mut heard) =
+        (client_of(&catalogue, manner, None), Pipe::WIDE, Heard(Reader::default(), 0));
+    let mut session = String::new();
+    let mut opened = Vec::new();
+    for stream in 0..2 {
+        let ports = 5_000 + 2 * stream;
+        let text = format!(
+            "SETUP rtsp://a/a%20film.mpg/track{stream} RTSP/1.0\r\nCSeq: 1\r\n{session}\
+             Transport: RTP/AVP;unicast;client_port={ports}-{}\r\n\r\n",
+            ports + 1
+        );
+        client.handle_arrival(ms(0), CONNECTION, Arrival::Bytes(text.as_bytes()));
+        client.drive(ms(0), &mut pipe).unwrap();
+        assert!(heard.items(&pipe).is_empty(), "the ports are not known yet");
+        let opening = client.poll_opening().expect("it wants channels");
+        opened.push((opening.channels.map(|setup| setup.channel.id), opening.client));
+        client.handle_opened(ms(0), Some((7_000 + 2 * stream, 7_001 + 2 * stream)));
+        client.drive(ms(0), &mut pipe).unwrap();
+        let items = heard.items(&pipe);
+        let [Item::Response(agreed)] = &items[..] else { panic!("{items:?}") };
+        let transport = agreed.headers.get("Transport").unwrap();
+        assert!(
+            transport.contains(&format!("server_port={}-{}", 7_000 + 2 * stream, 7_001 + 2 * stream)),
+            "{transport}"
+        );
+        session = format!("Session: {}\r\n", agreed.headers.get("Session").unwrap().split(';').next().unwrap());
+    }
+    let [video, of_video, sound, of_sound] = [0, 1, 2, 3].map(ChannelId);
+    assert_eq!(opened, [([video, of_video], (5_000, 5_001)), ([sound, of_sound], (5_002, 5_003))]);
+    let play = format!("PLAY rtsp://a/a%20film.mpg RTSP/1.0\r\nCSeq: 3\r\n{session}\r\n");
+    client.handle_arrival(ms(10), CONNECTION, Arrival::Bytes(play.as_bytes()));
+    pipe.is_full = true;
+    let wait = client.drive(ms(10), &mut pipe).unwrap();
+    assert_eq!((wait.room, pipe.datagrams.len()), (Some(video), 0), "the socket has no room");
+    assert!(matches!(heard.items(&pipe)[..], [Item::Response(_)]));
+    pipe.is_full = false;
+    go_on(&mut *client, &mut pipe, ms(10), ms(59_000));
+    let on = |pipe: &Pipe, id: ChannelId| pipe.datagrams.iter().filter(|(channel, _)| *channel == id).count();
+    let seconds = 59;
+    assert!(
+        on(&pipe, video) > seconds * 25 && on(&pipe, sound) > seconds * 40,
+        "{} {}",
+        on(&pipe, video),
+        on(&pipe, sound)
+    );
+    let reports = |pipe: &Pipe, id: ChannelId| {
+        let own = pipe.datagrams.iter().filter(|(channel, _)| *channel == id);
+        own.filter_map(|(_, datagram)| Compound::parse(datagram).unwrap().reports[0].sender).collect::<Vec<_>>()
+    };
+    for (media, of) in [(video, of_video), (sound, of_sound)] {
+        let last = *reports(&pipe, of).last().expect("reports");
+        assert!(last.packets > 100 && last.packets as usize <= on(&pipe, media), "{last:?}");
+    }
+    // Neither what comes on the channel of packets nor nonsense is a sign of life; a report is.
+    client.handle_arrival(ms(59_000), video, Arrival::Datagram(b"here I am"));
+    client.handle_arrival(ms(59_000), of_video, Arrival::Datagram(b"nonsense"));
+    let report = framewire_wire::rtcp::Report { ssrc: 9, ..Default::default() };
+    let report = Compound { reports: vec![report], names: vec![(9, "n".to_owned())], ..Compound::default() };
+    client.handle_arrival(ms(59_500), of_video, Arrival::Datagram(&report.emit().unwrap()));
+    go_on(&mut *client, &mut pipe, ms(59_500), ms(119_400));
+    assert!(client.poll_record().is_none(), "60 s from the report on");
+    go_on(&mut *client, &mut pipe, ms(119_400), ms(130_000));
+    let record = client.poll_record().expect("nothing was heard of it");
+    assert_eq!((record.ending, record.ended), (Ending::Left, ms(119_500)));
 }

@@ -1,0 +1,161 @@
+//! The movie for one of many receivers, which asks by a session of its own.
+
+use framewire_transport::queue::FrameQueue;
+use framewire_transport::{DatagramSender, Overflow, StreamSender};
+use framewire_units::{DataSize, Duration, Timestamp};
+use framewire_wire::rtp_payload::{self, CLOCK_RATE};
+use framewire_wire::rtsp::{Playing, Presentation, StreamStart};
+
+use super::packets::MoviePackets;
+use super::sound::SoundStream;
+use super::{BuildError, StreamSetup};
+use crate::channels::{ChannelSetup, MOVIE_CHANNEL, SOUND_CHANNEL};
+use crate::half::ChannelId;
+use crate::rtcp::{RtcpEnd, RtcpSetup, UDP_HEADERS};
+use crate::sender::{SenderLog, SenderSession, SendingHalf, Showing};
+use crate::sound::Sound;
+
+/// The channels of the streams of a movie in RTP, in the order of its description.
+const STREAMS: [ChannelId; 2] = [MOVIE_CHANNEL, SOUND_CHANNEL];
+
+/// How the streams of a movie in RTP go to a receiver, which may leave some of them out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Carried {
+    /// On these channels of the connection on which it asks.
+    Interleaved([Option<u8>; 2]),
+    /// In datagrams, those that are wanted.
+    Datagrams([bool; 2]),
+}
+
+impl StreamSetup {
+    /// The sender's side, from the beginning or from a byte of a file on; and how many bytes of what is sent stand before that.
+    pub(crate) fn shown(&self, byte: u64, showing: &Showing) -> (SenderSession, u64) {
+        let half = StreamSender::new(self.movie.queue(), self.connection.unsent_limit);
+        let sender = |half| self.movie.sender(SendingHalf::Stream(half), &self.common).shown(showing);
+        match &self.packets {
+            Some(MoviePackets::File(file)) => {
+                let place = file.from(byte);
+                let mut half = half.in_file(place.samples);
+                place.index.into_iter().for_each(|index| half.handle_message(index));
+                (sender(half).of_file(place.before), place.skipped)
+            }
+            Some(packets) => (sender(packets.sender(half, self.movie.parts().session)), 0),
+            None => (sender(half), 0),
+        }
+    }
+
+    /// The same flow in RTSP with sound as a second stream, as many receivers can be sent it.
+    ///
+    /// # Errors
+    /// When RTP does not carry it, or none of it is within the movie.
+    ///
+    /// # Panics
+    /// Where it is none of RTSP.
+    pub fn with_interleaved_sound(self, sound: &Sound) -> Result<Self, BuildError> {
+        let (Some(rtsp), Some(MoviePackets::Rtp { packetizer, format, origin, .. })) = (self.rtsp, self.packets) else {
+            panic!("invariant: it is asked of flows in RTSP")
+        };
+        let plan = self.movie.plan.clone().with_sound(sound);
+        let Some(own) = plan.sound().cloned() else {
+            return Err(self.common.refuse("none of the sound is within the movie"));
+        };
+        let mtu = DataSize::from_bytes(u64::from(self.common.settings.mtu));
+        let stream = SoundStream::new(&own, mtu, origin.ssrc).map_err(|error| self.common.refuse(error))?;
+        let timestamp = plan.outgoing_sound(0).timestamp(stream.clock_rate());
+        let start = StreamStart { ssrc: stream.ssrc(), sequence: stream.sequence(), timestamp };
+        let rtcp = rtsp.reports().map(|rtcp| RtcpSetup {
+            ssrc: stream.ssrc(),
+            bandwidth: RtcpSetup::bandwidth(own.mean_rate(), true),
+            media: SOUND_CHANNEL,
+            clock_rate: stream.clock_rate(),
+            ..rtcp.clone()
+        });
+        let rtsp = rtsp.with_sound(stream.description(), start, rtcp);
+        let packets = MoviePackets::Rtp { packetizer, format, origin, sound: Some(stream) };
+        let movie = self.movie.with_plan(plan);
+        Ok(Self { movie, packets: Some(packets), rtsp: Some(rtsp), ..self })
+    }
+
+    /// The movie as it is asked for by RTSP at this path; `None` where it is not.
+    pub(crate) fn presentation(&self, path: &str) -> Option<Presentation> {
+        let length = Some(self.movie.plan.length());
+        self.rtsp.as_ref().map(|rtsp| Presentation { length, ..rtsp.presentation(path) })
+    }
+
+    /// How long it is.
+    pub(crate) fn length(&self) -> Duration {
+        self.movie.plan.length()
+    }
+
+    /// The sender's end of the reports about each stream of RTSP, which joins now.
+    pub(crate) fn report_ends(&self, now: Timestamp, carried: Carried) -> Vec<Option<RtcpEnd>> {
+        let lower_headers = if let Carried::Datagrams(_) = carried { Some(UDP_HEADERS) } else { None };
+        self.rtsp.as_ref().map(|rtsp| rtsp.report_ends(now, lower_headers)).unwrap_or_default()
+    }
+
+    /// The two channels of a stream in datagrams: of its packets, and of the reports about them.
+    pub(crate) fn stream_channels(&self, stream: usize) -> [ChannelSetup; 2] {
+        let media = ChannelSetup::of_packets(STREAMS[stream.min(1)], self.common.send_buffer(), false);
+        let reports = ChannelSetup::of_reports(&media);
+        [media, reports]
+    }
+
+    /// The sender's side in RTSP, with the streams that are wanted.
+    ///
+    /// # Panics
+    /// Where it is none of RTSP.
+    pub(crate) fn streamed(&self, showing: &Showing, carried: Carried) -> SenderSession {
+        let (packetizer, sound) = self.of_rtp();
+        let log = SenderLog::new(&self.common.recording);
+        let (half, of_sound, wanted) = match carried {
+            Carried::Interleaved([video, of_sound]) => {
+                let half = StreamSender::new(self.movie.queue(), self.connection.unsent_limit);
+                let half = half.interleaved(packetizer.clone(), video.unwrap_or_default());
+                let half = match (sound, of_sound) {
+                    (Some(sound), Some(channel)) => half.with_interleaved_sound(sound.packets(), channel),
+                    _ => half,
+                };
+                (SendingHalf::Stream(half), None, [video, of_sound].map(|channel| channel.is_some()))
+            }
+            Carried::Datagrams(wanted) => {
+                let half = DatagramSender::new(self.movie.queue(), packetizer.clone(), Overflow::Wait);
+                let sound = sound.filter(|_| wanted[1]);
+                let of_sound =
+                    sound.map(|sound| DatagramSender::new(FrameQueue::direct(), sound.packets(), Overflow::Wait));
+                (SendingHalf::Datagram(half), of_sound, wanted)
+            }
+        };
+        let plan = if wanted[1] { self.movie.plan.clone() } else { self.movie.plan.without_sound() };
+        let session = SenderSession::new(plan, self.movie.pacing, half, log).with_sound(of_sound).shown(showing);
+        if wanted[0] { session } else { session.of_sound_alone() }
+    }
+
+    /// A queue of frames in which none was.
+    pub(crate) fn queue(&self) -> FrameQueue {
+        self.movie.queue()
+    }
+
+    /// From where on a session sends, as its receiver is told.
+    ///
+    /// # Panics
+    /// Where it is none of RTSP.
+    pub(crate) fn playing(&self, session: &SenderSession, until: Option<Duration>) -> Playing {
+        let (_, sound) = self.of_rtp();
+        let at = session.position().unwrap_or_else(|| self.length());
+        let clock_rates = [CLOCK_RATE, sound.map_or(CLOCK_RATE, SoundStream::clock_rate)];
+        let ssrcs = self.presentation("/").map(|own| own.streams).unwrap_or_default();
+        let next = session.next_packets(at, clock_rates);
+        let streams = ssrcs.iter().zip(next).map(|(start, next)| match next {
+            Some((sequence, timestamp)) => StreamStart { ssrc: start.ssrc, sequence, timestamp },
+            None => *start,
+        });
+        Playing { range: framewire_wire::rtsp::NptRange::from(at, until), streams: streams.collect() }
+    }
+
+    fn of_rtp(&self) -> (&rtp_payload::Packetizer, Option<&SoundStream>) {
+        match &self.packets {
+            Some(MoviePackets::Rtp { packetizer, sound, .. }) => (packetizer, sound.as_ref()),
+            _ => panic!("invariant: it is asked of flows in RTSP"),
+        }
+    }
+}
