@@ -30,7 +30,7 @@ fn network() -> Network {
 /// which ten numbers are left out, and beside them RTCP sender reports.
 fn send_rtp(lane: &Lane<'_>) {
     let bind = |port| move || UdpSocket::bind((RECEIVER_ADDRESS, port)).unwrap();
-    // Who listens, so that no error is sent back.
+    // A listener, so that no error is sent back.
     let _receivers = [5_004, 5_005].map(|port| lane.in_receiver(bind(port)).unwrap());
     let socket = lane.in_sender(|| UdpSocket::bind((SENDER_ADDRESS, 5_004)).unwrap()).unwrap();
     let report = [[0x80, 200, 0, 6].as_slice(), &[0, 0, 0, 9], &[3; 20]].concat();

@@ -33,7 +33,7 @@ struct Cost {
 const CALM: Cost = Cost { send: Duration::from_micros(10), read: Duration::from_micros(8) };
 const CLIENTS: u32 = 400;
 
-/// A server's core, and clients who cost it nothing.
+/// A server's core, and clients that cost it nothing.
 struct World {
     now: Timestamp,
     cost: Cost,

@@ -179,7 +179,7 @@ impl Network {
         self.events.pop()
     }
 
-    /// When `handle_timeout` is due, and who asked; `None` when only a packet can change something.
+    /// When `handle_timeout` is due, and which part asked; `None` when only a packet can change something.
     pub fn next_timeout(&self) -> Option<Timeout> {
         match &self.path {
             Path::Wired(path) => path.next_timeout(),

@@ -106,7 +106,7 @@ pub struct SniffedFrame {
 pub struct Timeout {
     /// When.
     pub at: Timestamp,
-    /// Who asked.
+    /// The part that asked.
     pub reason: TimeoutReason,
 }
 

@@ -360,7 +360,7 @@ mod tests {
             let message = write_run(&scratch.0, &logs, LIVE).unwrap_err().to_string();
             assert!(message.starts_with("/nonexistent/run") && message.contains("No such file"), "{message}");
             assert!(scratch.names().is_empty());
-            // Who looks at them nevertheless finds as many rows as there are frames, and the same error.
+            // A reader of them nevertheless finds as many rows as there are frames, and the same error.
             let ledger = Ledger::build(&logs[0], LIVE);
             assert_eq!(ledger.rows.iter().count(), logs[0].frames.iter().count());
             assert!(check_records(&logs).is_err());

@@ -360,7 +360,7 @@ impl GroupRun {
         rates.advance(self.now);
     }
 
-    /// Who acts first now. Frame clocks tick together: were it always the same flow, it alone would find room in a queue
+    /// The flow that acts first now. Frame clocks tick together: were it always the same flow, it alone would find room in a queue
     /// that all share. On a real host the scheduler decides.
     fn first_flow(&self) -> usize {
         let last = self.flows.len() as u32 - 1;

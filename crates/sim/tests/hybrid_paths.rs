@@ -86,7 +86,7 @@ impl Control {
     }
 }
 
-/// A path and who else is on it.
+/// A path and the other flows on it.
 pub struct Path {
     /// Keys of the wire.
     wire: String,

@@ -1,4 +1,4 @@
-//! Settings of a scenario as those take them who carry them out.
+//! Settings of a scenario, as the crates take them that carry them out.
 
 use framewire_media::access_unit::Codec;
 use framewire_session::FlowSetup;

@@ -78,7 +78,7 @@ class Similarity:
 
 
 def _write(queue: Queue[bytes | None], pipe: int) -> None:
-    """Goes on to take pictures where nobody reads them any more, so that who puts them does not wait."""
+    """Goes on to take pictures where nobody reads them any more, so that what puts them does not wait."""
     with os.fdopen(pipe, "wb") as sink:
         while (picture := queue.get()) is not None:
             with suppress(BrokenPipeError):

@@ -1,4 +1,4 @@
-"""Who computes the cells: an interface, and the runner that uses the cores of this machine.
+"""What computes the cells: an interface, and the runner that uses the cores of this machine.
 
 A task is pure data: it can be pickled and sent to another machine, and :func:`compute` does it there. What a cell
 leaves behind is in its directory; another engine has to bring those files to the directory that the task names.

@@ -189,7 +189,7 @@ class Store:
 
 
 def _state_owner(file: TextIO) -> None:
-    """Says for other processes who holds the lock."""
+    """Says for other processes which one holds the lock."""
     with contextlib.suppress(OSError):  # a full disk: only the message to others is lost
         file.truncate(0)
         file.write(f"process {os.getpid()}\n")

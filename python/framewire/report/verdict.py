@@ -258,7 +258,7 @@ def headline(flows: Sequence[Metrics], live: Choice, *, final: bool = True) -> M
 
 
 def chosen(viewing: str, best: Metrics, *, final: bool) -> Markup:
-    """What to choose, or who is ahead in a run by which nothing should be chosen."""
+    """What to choose, or which flow is ahead in a run by which nothing should be chosen."""
     text = "For {}, choose {}." if final else "For {}, {} is ahead."
     return Markup(text).format(viewing, name(best))
 

@@ -44,7 +44,7 @@ STALL_S = 0.5
 
 @dataclass(frozen=True)
 class Choice:
-    """Who wins under one way of viewing."""
+    """The flow to choose under one way of viewing."""
 
     best: list[Metrics]
     """One, or several that are too close to call."""
@@ -69,7 +69,7 @@ def latency_limit(best: float) -> float:
 
 
 def far_limit(best: float) -> float:
-    """A latency that a live viewer does not mind beside the best, where freezes differ; above it, he is far behind."""
+    """A latency that a live viewer does not mind beside the best, where freezes differ; above it, one is far behind."""
     return max(best * FAR_RATIO, best + FAR_MS)
 
 

@@ -67,7 +67,7 @@ pub struct ClientTransmit {
 /// [`poll_event`](Self::poll_event) until it is `None`; then wait for the next datagram or timeout. Do so until
 /// [`is_finished`](Self::is_finished).
 ///
-/// Frames that are not fetched count against [`ClientSettings::buffer`]: who does not fetch them loses packets.
+/// Frames that are not fetched count against [`ClientSettings::buffer`]: an application that does not fetch them loses packets.
 pub struct Client {
     settings: ClientSettings,
     phase: Phase,

@@ -12,7 +12,7 @@ const AUDIO_BUFFER: DataSize = DataSize::from_bytes(1 << 20);
 /// Packets of audio that may overtake one before it is given up, where it is not repeated.
 const AUDIO_REORDER: u32 = 8;
 
-/// A frame that is not whole so long before it is shown is given up: who shows it needs a moment.
+/// A frame that is not whole so long before it is shown is given up: a player needs a moment to show it.
 const HAND_OVER: Duration = Duration::from_millis(40);
 
 /// What arrives, put together: video, and audio where the movie has some, of which a packet counts as a frame.
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
     use crate::testing::{FRAME_TIME, title, video};
 
-    /// Frame 10, which is shown at 400 ms, does not come: who shows it has to know at 360 ms.
+    /// Frame 10, which is shown at 400 ms, does not come: the player has to know at 360 ms.
     #[test]
     fn a_frame_that_is_waited_for_is_given_up_when_it_has_to_be_handed_over() {
         let description = Description {

@@ -1,4 +1,4 @@
-//! One movie for many clients: admission, a [`Server`] for each session behind it, and who is to act when.
+//! One movie for many clients: admission, a [`Server`] for each session behind it, and which of them acts next, and when.
 
 mod agenda;
 #[cfg(test)]

@@ -296,7 +296,7 @@ fn a_session_whose_other_start_never_comes_is_forgotten() {
     assert!(viewers.iter().all(|viewer| viewer.frames == 50), "every place is free again");
 }
 
-/// However often one address begins: who proves both addresses finds a place, and keeps it.
+/// However often one address begins: a client that proves both addresses is admitted, and stays so.
 #[test]
 fn half_open_sessions_give_way_oldest_first_and_open_ones_never() {
     let mut host = host_with(server_settings(), 4);
@@ -337,7 +337,7 @@ fn half_open_sessions_give_way_oldest_first_and_open_ones_never() {
     assert_eq!((busy.count(), host.sessions()), (2, 2), "one word for each request");
 }
 
-/// Who asks and never fetches costs a bounded memory: what is beyond is dropped and counted.
+/// A client that asks and never fetches costs a bounded memory: what is beyond is dropped and counted.
 #[test]
 fn answers_that_nobody_sends_are_bounded() {
     let mut host = host_with(server_settings(), 1);

@@ -67,7 +67,7 @@ pub(crate) struct Reading {
     pub bounds: (f64, f64),
 }
 
-/// Who fills the queue, as far as is known.
+/// Which traffic fills the queue, as far as is known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Mode {
     /// No flow, or this stream: the queue is kept short.

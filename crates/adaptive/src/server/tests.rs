@@ -135,7 +135,7 @@ fn an_unproved_address_gets_no_more_than_it_sent_and_nothing_is_remembered() {
         assert!(answer.bytes.len() <= request.len());
         assert_eq!((server.poll_transmit(at(0)), server.next_timeout()), (None, None));
     }
-    // Who does not fetch the answers loses them.
+    // A client that does not fetch the answers loses them.
     (0..200).for_each(|_| server.handle_datagram(at(0), Channel::Data, client_address(Channel::Data), &request()));
     assert_eq!((server.answers.len(), drops(&server, DropReason::NoRoom)), (MAX_ANSWERS, 200 - MAX_ANSWERS as u64));
 }

@@ -26,7 +26,7 @@ pub struct ExternalFlow<'a> {
     pub source: &'a Path,
     /// The run directory.
     pub directory: &'a Path,
-    /// Who the applications run as.
+    /// The user that the applications run as.
     pub user: User,
     /// The run's clock.
     pub clock: Clock,
@@ -37,12 +37,12 @@ pub struct ExternalFlow<'a> {
 }
 
 impl ExternalFlow<'_> {
-    /// Who the sending application runs as, and what it may do.
+    /// The user that the sending application runs as, and what it may do.
     pub fn sender_rights(&self) -> Rights {
         Rights { user: self.user, capabilities: self.setup.sender.capabilities }
     }
 
-    /// Who the receiving application runs as, and what it may do.
+    /// The user that the receiving application runs as, and what it may do.
     pub fn receiver_rights(&self) -> Rights {
         Rights { user: self.user, capabilities: self.setup.receiver.capabilities }
     }

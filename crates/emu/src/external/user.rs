@@ -12,10 +12,10 @@ use nix::unistd::{getegid, geteuid};
 /// Length of the longest map: two numbers of ten digits, and what is around them.
 const MAP: usize = 32;
 
-/// Who an application runs as, and what it may do.
+/// The user that an application runs as, and what it may do.
 #[derive(Clone, Copy, Debug)]
 pub struct Rights {
-    /// Who.
+    /// The user.
     pub user: User,
     /// What it may do where the user is root.
     pub capabilities: Capabilities,

@@ -95,7 +95,7 @@ impl From<Spool<PacketLog>> for PacketLogs {
     }
 }
 
-/// Who follows what lanes log while they do.
+/// Those that follow what lanes log while they do.
 pub struct LogFollower {
     taker: Taker<Vec<PacketLogs>>,
     ended: bool,

@@ -106,7 +106,7 @@ pub fn run(plan: &Path, parent: Option<i32>) -> Result<u8, Failure> {
     Ok(if interrupted { INTERRUPTED } else { 0 })
 }
 
-/// Who follows what each lane logs.
+/// What follows the log of each lane.
 fn follow_logs(configs: &mut [LaneConfig]) -> Vec<LogFollower> {
     let follow = |config: &mut LaneConfig| {
         let (followed, follower) = follow_log();

@@ -30,7 +30,7 @@ pub struct Streaming<'a> {
     pub world: &'a World,
     /// The run's clock.
     pub clock: Clock,
-    /// Who applications run as.
+    /// The user that applications run as.
     pub user: User,
     /// What is made of the lanes' logs meanwhile.
     pub tables: &'a [LaneTables],

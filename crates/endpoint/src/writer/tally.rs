@@ -1,4 +1,4 @@
-//! Who is in the writer, and what became of those who left.
+//! The sessions in the writer, and what became of those that left.
 
 use std::collections::VecDeque;
 

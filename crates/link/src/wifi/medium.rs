@@ -27,7 +27,7 @@ pub struct StationId(pub usize);
 pub enum MediumEvent {
     /// The other end has the packet whole at `at`, for the first time. Comes when the exchange begins.
     Received {
-        /// Who sent it.
+        /// The station that sent it.
         station: StationId,
         /// The packet.
         packet: Packet,
@@ -67,7 +67,7 @@ pub struct Medium {
     pub(super) sniffer: Domain,
     pub(super) config: WifiConfig,
     pub(super) bss: Bss,
-    /// Who begins within this time of another's beginning has not noticed it.
+    /// A station that begins within this time of another's beginning has not noticed it.
     carrier_sense: Duration,
     pub(super) errors: ErrorModel,
     pub(super) stations: Vec<Station>,
@@ -77,7 +77,7 @@ pub struct Medium {
     settled: Timestamp,
     /// End of the last frame exchange: until then the medium is busy.
     pub(super) busy_until: Timestamp,
-    /// Who begins to transmit; kept to save an allocation per exchange.
+    /// Stations that begin to transmit; kept to save an allocation per exchange.
     starters: Vec<usize>,
 }
 

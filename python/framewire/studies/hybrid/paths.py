@@ -1,4 +1,4 @@
-"""Over what is streamed: every path with who else is on it."""
+"""Over what is streamed: every path with the other flows on it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SIDE_BY_SIDE_MS = 10.0
 
 @dataclass(frozen=True)
 class Path:
-    """A path and who else is on it."""
+    """A path and the other flows on it."""
 
     name: str
     link: tuple[tuple[str, str], ...]
