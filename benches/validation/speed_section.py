@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from framewire.studies.parts import Section
-from framewire.studies.table import of_texts
+from framewire.studies.table import Cell, of_texts
+from framewire.studies.verdicts import Bounds, Verdict
 
 HEAD = "Speed against ns-3"
 TEXT = """\
@@ -27,7 +28,7 @@ def write(measured: dict[str, Any] | None) -> Section:
             row["name"],
             f"{row['ns3_speed']:.3g}",
             f"{row['our_speed']:.4g}",
-            f"**{row['ratio']:.3g}**" if row["ratio"] >= measured["bound"] else f"**{row['ratio']:.3g}, missed**",
+            _judged(row["ratio"], Bounds(low=measured["bound"])),
             f"{row['ratio_low']:.3g} to {row['ratio_high']:.3g}",
             f"{row['ratio'] * row['our_goodput_mbps'] / row['ns3_goodput_mbps']:.3g}",
             f"{row['ns3_goodput_mbps']:.3g}, {row['our_goodput_mbps']:.3g}",
@@ -36,3 +37,10 @@ def write(measured: dict[str, Any] | None) -> Section:
     ]
     head = ("scenario", "ns-3", "simulated world", "ratio", "spread", "ratio per bit", "goodput, Mbit/s: ns-3, ours")
     return Section(HEAD, [TEXT.format(**measured), of_texts(head, rows, align="left")])
+
+
+def _judged(ratio: float, bounds: Bounds) -> Cell:
+    """A ratio, with its verdict where it does not hold."""
+    verdict = Verdict.of(bounds.hold(ratio))
+    text = f"{ratio:.3g}" if verdict == Verdict.HOLDS else f"{ratio:.3g}, {Verdict.FAILS}"
+    return Cell(text=text, mark=verdict)
