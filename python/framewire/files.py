@@ -7,14 +7,16 @@ be nested deeper than its reader can follow.
 from __future__ import annotations
 
 import errno
+import functools
 import hashlib
 import json
 import os
 import stat
 import tempfile
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from framewire import _native
 from framewire.errors import InputError
@@ -30,9 +32,13 @@ __all__ = [
     "read_json",
     "read_text",
     "read_toml",
+    "remembered",
     "sha256",
     "why_absent",
 ]
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 LARGEST_TEXT = 1 << 20
 """Bytes of a file that a person writes: a scenario, a campaign."""
@@ -156,6 +162,27 @@ def check_takes_files(place: str | os.PathLike[str]) -> None:
         # Some file systems, as that of /proc, say of every file that there is no such one.
         reason = "no files can be made there" if error.errno == errno.ENOENT else error.strerror
         raise InputError(f"{place}: cannot be made in {nearest}: {reason}") from None
+
+
+def remembered(found: Callable[Concatenate[Path, P], T]) -> Callable[Concatenate[Path, P], T]:
+    """Makes a function look for what it finds in a file once, as long as that file is the same: by its place on the
+    disk, its size and when it was written. The caller must not change what is found; an error is found again."""
+
+    def find(path: Path, _identity: tuple[int, ...], *arguments: Any, **named: Any) -> T:
+        return found(path, *arguments, **named)
+
+    find_once: Callable[..., T] = functools.lru_cache(maxsize=64)(find)
+
+    def of(path: Path, /, *arguments: P.args, **named: P.kwargs) -> T:
+        try:
+            now = path.stat()
+        except OSError:
+            return found(path, *arguments, **named)
+        identity = (now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns)
+        return find_once(path, identity, *arguments, **named)
+
+    functools.update_wrapper(of, found)
+    return of
 
 
 def sha256(path: str | os.PathLike[str]) -> str:

@@ -129,6 +129,7 @@ def _first_line(program: str, _changed_ns: int) -> str:
     return said.partition("\n")[0].strip()
 
 
+@files.remembered
 def has_audio(path: Path) -> bool:
     """Whether there is a stream of audio in a file that was probed before."""
     command = ["ffprobe", "-v", "error", "-select_streams", "a:0", "-show_entries", "stream=index", "-of", "csv=p=0"]
@@ -165,6 +166,7 @@ def refuse_no_file(path: Path) -> None:
         raise InputError(f"{path}: the file is empty; a video file is needed")
 
 
+@files.remembered
 def refuse_encrypted(path: Path, stream: str, what: str) -> None:
     """Raises InputError for a stream (ffmpeg's specifier) of an MP4 or MOV file that is encrypted: its index names the
     codec all the same, and a decoder would make noise of the bytes. One packet is looked at.
@@ -184,6 +186,7 @@ def refuse_encrypted(path: Path, stream: str, what: str) -> None:
             )
 
 
+@files.remembered
 def probe(path: Path, *more: str, first_frame: bool = False) -> dict[str, Any]:
     """What ffprobe says about the first real video stream of a file, and on request about its first frame, decoded."""
     refuse_no_file(path)

@@ -118,6 +118,7 @@ def rotation_of(stream: Mapping[str, Any]) -> int:
     return sum(int(data.get("rotation", 0)) for data in stream.get("side_data_list", []))
 
 
+@files.remembered
 def video_of(path: Path, demuxer: str | None = None) -> Video:
     """Reads what a file holds, with ffmpeg's demuxer of that name or the one that it chooses.
 
