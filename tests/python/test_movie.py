@@ -108,9 +108,13 @@ def test_a_movie_is_made_once(lab: movie.MadeMovie, cache: Path) -> None:
     assert (again.path.stat().st_mtime_ns, steps) == (made_at, [])
 
 
-def test_the_same_ffmpeg_makes_the_same_bits(fresh: Path, tmp_path: Path) -> None:
-    one, two = (movie.make(6_000_000, 1.0, cache_dir=cache) for cache in (fresh, tmp_path / "from scratch"))
+def test_the_same_ffmpeg_makes_the_same_bits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scene, "PERIOD", scene.PERIOD // 3)  # of layers that are drawn twice, a third as wide
+    caches = [tmp_path / "one", tmp_path / "two"]
+    one, two = (movie.make(6_000_000, 1.0, cache_dir=cache) for cache in caches)
     assert one.path.read_bytes() == two.path.read_bytes()
+    layers, again = (next(cache.glob("*.nut")) for cache in caches)
+    assert layers.name == again.name and layers.read_bytes() == again.read_bytes()
     assert one.metadata == two.metadata
 
 
