@@ -302,6 +302,22 @@ def test_a_file_of_elements_without_end_is_refused_in_words(
         cut_off.refuse_cut_off(path, container, {}, None)
 
 
+def test_a_file_is_looked_into_once_and_again_when_it_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Path] = []
+    monkeypatch.setattr(source, "refuse_cut_off", lambda path, *_: asked.append(path))
+    film = encode(tmp_path / "film.mp4", *X264)
+    assert source.video_of(film) == source.video_of(film) and len(asked) == 1
+    (tmp_path / "link.mp4").symlink_to(film)
+    assert source.video_of(tmp_path / "link.mp4").path.name == "link.mp4" and len(asked) == 2
+    whole = encode(tmp_path / "other.mp4", *X264, picture="testsrc2=s=320x192:r=30").read_bytes()
+    film.write_bytes(whole)
+    assert (source.video_of(film).width, len(asked)) == (320, 3)
+    film.write_bytes(bytes(len(whole)))  # as long, with the same name and place
+    for _ in range(2):
+        with pytest.raises(InputError, match="ffmpeg cannot read it"):
+            source.video_of(film)
+
+
 def test_a_file_that_is_cut_off_becomes_no_ladder_and_no_valid_scenario(tmp_path: Path) -> None:
     film = encode(tmp_path / "film.mp4", *X264, *FASTSTART, seconds="2")
     short = cut(film, 0.5)
