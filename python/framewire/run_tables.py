@@ -24,7 +24,7 @@ WITHOUT_NULLS = {
     "as_decoded": "flow display as_decoded psnr_db ssim",
 }
 
-ADDED_LATER = {"frames": {"track": pl.lit(0, pl.Int32)}}
+ADDED_LATER = {"frames": {"track": pl.lit(0, pl.Int32), "handed_on": pl.lit(0, pl.Int32)}}
 """Columns that older tables are without, with what they would have in them."""
 
 
@@ -32,7 +32,7 @@ def completed(name: str, table: pl.DataFrame) -> pl.DataFrame:
     """The table of this name with the columns that it is without because an older version wrote it.
 
     >>> completed("frames", pl.DataFrame({"flow": ["udp"]})).row(0)
-    ('udp', 0)
+    ('udp', 0, 0)
     """
     added = ADDED_LATER.get(name, {})
     return table.with_columns(value.alias(column) for column, value in added.items() if column not in table.columns)

@@ -57,6 +57,7 @@ pub(crate) fn receive_by(
         while let Some(frame) = receiver.poll_frame() {
             ready += 1;
             assert!(frame.bytes.len() <= LARGEST_FRAME && frame.complete != frame.bytes.is_empty());
+            assert!(frame.beginning.len() <= LARGEST_FRAME && (frame.beginning.is_empty() || !frame.complete));
             check(&frame);
         }
         assert!(ready <= (usize::from(WINDOW) + 1) * most + 1);

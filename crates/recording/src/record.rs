@@ -145,6 +145,15 @@ pub struct DatagramReceived {
     pub kept: bool,
 }
 
+/// What a receiver handed on of a frame that is not whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HandedOn {
+    /// Sequence number of the first of its datagrams.
+    pub sequence: u64,
+    /// Bytes of the frame, up to its first gap.
+    pub bytes: u32,
+}
+
 /// One read from the receiver's byte stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamRead {
@@ -428,6 +437,8 @@ pub struct FlowLog {
     /// Sequence numbers of the last datagrams of frames that the receiver discarded because it could not tell whether their
     /// first was missing, in ascending order.
     pub discarded: Spool<u64>,
+    /// Of frames that are not whole, what the receiver handed on, in ascending order.
+    pub handed_on: Spool<HandedOn>,
     /// Reads of the byte stream, in order; empty on datagrams.
     pub stream_reads: Spool<StreamRead>,
     /// Where in the byte stream each frame ends that was written to its end, in the order of these events: with what its

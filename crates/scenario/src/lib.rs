@@ -32,7 +32,7 @@ mod wifi;
 pub use application::{Capabilities, Input, Program, Receiver, Sender};
 pub use error::ScenarioError;
 pub use flow::{
-    AdaptiveFlow, BulkFlow, DatagramFlow, ExternalFlow, Flow, FlowKind, Pacing, Player, Rtcp, StreamFlow, Tcp,
+    AdaptiveFlow, BulkFlow, Damaged, DatagramFlow, ExternalFlow, Flow, FlowKind, Pacing, Player, Rtcp, StreamFlow, Tcp,
     TcpOptions, Vtp,
 };
 pub use movie::{Movie, MovieCodec};

@@ -74,6 +74,7 @@ fn every_datagram_transport_has_its_defaults() {
             overflow: transport.overflow().unwrap(),
             packets: PacketRule::Full,
             spread: Spread::AtOnce,
+            damaged: Damaged::Discard,
             rtcp: (name == "rtsp+udp").then_some(Rtcp::Full),
             send_buffer,
             pacing,

@@ -5,7 +5,7 @@ mod asked;
 use std::collections::VecDeque;
 
 use bytes::Bytes;
-use framewire_recording::record::{DatagramReceived, FIRST_OF_SOUND, FoundStream, StreamRead};
+use framewire_recording::record::{DatagramReceived, FIRST_OF_SOUND, FoundStream, HandedOn, StreamRead};
 use framewire_recording::spool::Spool;
 use framewire_transport::event::ReceiverEvent;
 use framewire_transport::socket::SocketError;
@@ -54,6 +54,8 @@ pub struct ReceiverLog {
     pub incomplete_sound: u32,
     /// Of frames that were discarded though all of them may have come, the sequence numbers of their last packets, in order.
     pub discarded: Spool<u64>,
+    /// Of frames that are not whole, what was handed on, in order.
+    pub handed_on: Spool<HandedOn>,
     /// Inputs that were not of this flow or not well formed.
     pub rejected: u64,
     /// The first few reasons.
@@ -66,7 +68,7 @@ impl ReceiverLog {
     /// An empty log.
     pub(crate) fn new(recording: &FlowRecording) -> Self {
         let (datagrams, reads, discarded) = (recording.list(), recording.list(), recording.list());
-        Self { datagrams, reads, discarded, ..Self::default() }
+        Self { datagrams, reads, discarded, handed_on: recording.list(), ..Self::default() }
     }
 }
 
@@ -326,8 +328,12 @@ impl ReceiverSession {
                 self.reception.handle_sound(complete.then_some(bytes));
             }
             ReceiverEvent::Frame { complete: true, bytes, .. } => self.reception.handle_frame(bytes),
-            ReceiverEvent::Frame { complete: false, discarded, .. } => {
+            ReceiverEvent::Frame { complete: false, discarded, handed_on, bytes, .. } => {
                 log.discarded.extend(discarded);
+                if let Some(sequence) = handed_on {
+                    log.handed_on.push(HandedOn { sequence, bytes: bytes.len() as u32 });
+                    self.reception.kept.push_back(bytes);
+                }
                 self.reception.handle_lost(1);
             }
             ReceiverEvent::Rejected { reason, .. } => {

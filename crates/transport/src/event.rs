@@ -125,12 +125,14 @@ pub enum ReceiverEvent {
         rtp_timestamp: Option<u32>,
         /// When its last byte arrived.
         at: Timestamp,
-        /// False when a packet of it is missing: the receiver discards it.
+        /// False when a packet of it is missing: the receiver discards it, unless it hands on what came up to that.
         complete: bool,
         /// Of a frame that was discarded though all of it may have come: the sequence number of its last packet. Packets
         /// before its first one are missing, and nothing shows whether they were its own.
         discarded: Option<u64>,
-        /// The frame as received; empty when not complete.
+        /// Of a frame that is not whole and is handed on all the same: the sequence number of the first of its packets.
+        handed_on: Option<u64>,
+        /// The frame as received; when not complete what is handed on of it, else nothing.
         bytes: Bytes,
     },
     /// Something arrived that is not of this flow or not well formed, and was ignored.

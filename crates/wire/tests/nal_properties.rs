@@ -140,6 +140,10 @@ proptest! {
             let sent = &packets[number];
             let lost: Vec<_> = sent.iter().filter(|packet| is_lost(packet)).map(|packet| packet.sequence).collect();
             prop_assert!(seen.insert(number), "frame {} comes once", number);
+            // What came up to the first gap is how the frame begins.
+            prop_assert!(units[number].canonical.starts_with(&frame.beginning));
+            prop_assert!(frame.beginning.len() < units[number].canonical.len() || lost.is_empty());
+            prop_assert!(frame.beginning.is_empty() || !frame.complete && !lost.contains(&sent[0].sequence));
             let known = if units[number].is_key { &mut known_key } else { &mut known_other };
             if frame.complete {
                 prop_assert!(lost.is_empty(), "frame {} lost {:?}", number, lost);

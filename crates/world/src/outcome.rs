@@ -22,6 +22,7 @@ pub fn flow_log(setup: &FlowSetup, flow: &mut FlowOutcome, packets: FlowPackets)
         datagrams_sent: take(&mut flow.sent.datagrams),
         datagrams_received: take(&mut flow.received.datagrams),
         discarded: take(&mut flow.received.discarded),
+        handed_on: take(&mut flow.received.handed_on),
         stream_reads: take(&mut flow.received.reads),
         frame_ends: take(&mut flow.sent.frame_ends),
         found: take(&mut flow.received.found),

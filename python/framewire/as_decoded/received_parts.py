@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -26,7 +26,9 @@ class Arrival:
     at_ns: int
     """When the last packet of it came that counts here."""
     payload: int | None
-    """Bytes in the packets before the first gap, without headers; None where the frame came whole."""
+    """Bytes in the packets before the first gap, without headers; None where the frame came whole, and where what came
+    of it was handed on: the received movie has it."""
+    whole: bool = True
 
 
 def arrivals(run: ReportRun, flow: Flow) -> list[Arrival]:
@@ -40,7 +42,11 @@ def arrivals(run: ReportRun, flow: Flow) -> list[Arrival]:
     ledger = run.ledger(flow)
     whole = ledger.filter(pl.col("complete")).select("frame", "display", "arrival_ns")
     found = [Arrival(frame, display, at, None) for frame, display, at in whole.iter_rows()]
-    return sorted([*found, *_damaged(run, flow, ledger)], key=lambda one: one.frame)
+    damaged = _damaged(run, flow, ledger)
+    if getattr(flow.described, "damaged", "discard") == "pass":
+        handed_on = {*ledger.filter(~pl.col("complete") & (pl.col("handed_on") > 0))["frame"]}
+        damaged = (replace(one, payload=None) for one in damaged if one.frame in handed_on)
+    return sorted([*found, *damaged], key=lambda one: one.frame)
 
 
 def _damaged(run: ReportRun, flow: Flow, ledger: pl.DataFrame) -> Iterator[Arrival]:
@@ -74,7 +80,7 @@ def _damaged(run: ReportRun, flow: Flow, ledger: pl.DataFrame) -> Iterator[Arriv
         leading = begin + int(np.argmax(np.append(own != np.arange(len(own)), True)))
         if not complete and leading > begin:
             at, size = int(finished[begin:leading].max()), int(payload[begin:leading].sum())
-            yield Arrival(frame, display, at, size)
+            yield Arrival(frame, display, at, size, whole=False)
 
 
 def _is_rtp(flow: Flow) -> bool:

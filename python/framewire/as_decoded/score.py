@@ -94,11 +94,11 @@ def write(run: ReportRun, table: pl.DataFrame) -> Path:
 
 def _of_flow(run: ReportRun, flow: Flow, original: Original, one: Received) -> tuple[Score, pl.DataFrame]:
     came = arrivals(run, flow)
-    damaged = sum(arrival.payload is not None for arrival in came)
-    if damaged and not is_of_the_movie(flow, one, original.stream):
+    damaged = sum(not arrival.whole for arrival in came)
+    if any(arrival.payload is not None for arrival in came) and not is_of_the_movie(flow, one, original.stream):
         raise StreamError("what it sent has other bytes than the movie: how a damaged frame begins is not known")
     largest = _largest_payload(run, flow)
-    whole, right = [arrival for arrival in came if arrival.payload is None], {*one.slots}
+    whole, right = [arrival for arrival in came if arrival.whole], {*one.slots}
     # A receiver that discards gives its decoder what came whole; shown is what is decoded right.
     of_whole = ((number, picture) for number, picture in _decoded(original, one, whole, largest) if number in right)
     kept = Screen(one.display.source, of_whole)
@@ -142,8 +142,8 @@ def _decoded(original: Original, one: Received, came: list[Arrival], largest: in
     """The pictures of a decoder that is given these frames."""
 
     def code(arrival: Arrival) -> bytes:
-        damaged = arrival.payload is not None
-        return beginning(original.stream, arrival, largest) if damaged else one.stream.read(arrival.frame)
+        is_guessed = arrival.payload is not None
+        return beginning(original.stream, arrival, largest) if is_guessed else one.stream.read(arrival.frame)
 
     if came:
         frames = ((arrival.display, code(arrival)) for arrival in came)

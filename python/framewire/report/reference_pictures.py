@@ -121,7 +121,10 @@ def originals(run: ReportRun) -> tuple[list[Original], dict[str, str]]:
 
 
 def received(run: ReportRun, flow: Flow, original: Original) -> Received:
-    """The received movie of one flow, cut by its ledger: the file holds the complete frames in decode order."""
+    """The received movie of one flow, cut by its ledger.
+
+    The file holds the complete frames in decode order, and what its receiver handed on of others.
+    """
     ledger = run.ledger(flow)
     if ledger.is_empty():
         raise StreamError("the ledger has no frames of this flow")
@@ -137,24 +140,35 @@ def received(run: ReportRun, flow: Flow, original: Original) -> Received:
         except InputError as error:
             raise StreamError(str(error)) from None
     coding = original.stream.coding
-    stream = CutStream(path, {}, coding) if complete.is_empty() else _cut_received(path, complete, original.stream)
+    kept = _kept(ledger)
+    stream = CutStream(path, {}, coding) if kept.is_empty() else _cut_received(path, kept, original.stream)
     decodable = complete.filter(pl.col("decodable"))
     played = play(ledger, run.player(flow))
     slots = decodable["display"].sort().to_list()
     return Received(flow, stream, played, decodable["frame"].to_list(), slots, checksum)
 
 
-def _cut_received(path: Path, complete: pl.DataFrame, sent: CutStream) -> CutStream:
+def _kept(ledger: pl.DataFrame) -> pl.DataFrame:
+    """The frames of which something was handed on, with its size."""
+    if "handed_on" not in ledger.columns:  # of a run before there was that
+        return ledger.filter(pl.col("complete"))
+    sizes = pl.when(pl.col("complete")).then(pl.col("size")).otherwise(pl.col("handed_on"))
+    return ledger.filter(pl.col("complete") | (pl.col("handed_on") > 0)).with_columns(size=sizes)
+
+
+def _cut_received(path: Path, kept: pl.DataFrame, sent: CutStream) -> CutStream:
     """The frames of a received movie, also where they came with other start codes than they have in the movie."""
     try:
-        return cut(path, complete, sent.coding, whole_file=True)
+        return cut(path, kept, sent.coding, whole_file=True)
     except StreamError as error:
         if sent.coding not in (H264, H265):
             raise
-        sizes = [unpacked_size(sent, frame) for frame in complete["frame"]]
-        if not path.is_file() or sum(sizes) != path.stat().st_size or sizes == complete["size"].to_list():
+        # What was handed on of a frame was counted as it came.
+        rows = kept.select("frame", "size", "complete").iter_rows()
+        sizes = [unpacked_size(sent, frame) if is_whole else size for frame, size, is_whole in rows]
+        if not path.is_file() or sum(sizes) != path.stat().st_size or sizes == kept["size"].to_list():
             raise error from None
-        return cut(path, complete.with_columns(size=pl.Series(sizes)), sent.coding, whole_file=True)
+        return cut(path, kept.with_columns(size=pl.Series(sizes)), sent.coding, whole_file=True)
 
 
 def _movie(run: ReportRun, flows: list[Flow]) -> Original:

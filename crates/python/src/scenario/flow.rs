@@ -38,6 +38,7 @@ struct DatagramFlow {
     packets: &'static str,
     /// `none`, `frame-interval` or a time, as the file writes it.
     spread: String,
+    damaged: &'static str,
     rtcp: Option<&'static str>,
     send_buffer: Option<u64>,
     pacing: Option<&'static str>,
@@ -94,6 +95,7 @@ pub(super) fn of(py: Python<'_>, flow: &scenario::Flow) -> PyResult<Py<PyAny>> {
             let own = DatagramFlow {
                 packets: own.packets.as_str(),
                 spread: own.spread.show(),
+                damaged: own.damaged.as_str(),
                 rtcp: own.rtcp.map(|rtcp| rtcp.as_str()),
                 send_buffer,
                 pacing: own.pacing.map(|pacing| pacing.as_str()),

@@ -33,6 +33,8 @@ pub(crate) struct Crossing {
     pub verdict: Option<Verdict>,
     /// It was the last of a frame that the receiver discarded.
     pub discarded: bool,
+    /// It was the first of a frame of which the receiver handed on so many bytes, though it is not whole.
+    pub handed_on: Option<u32>,
 }
 
 /// That a datagram arrived: for the first time, and of an arrival that was kept where there is one.
@@ -68,6 +70,7 @@ impl<'a> Datagrams<'a> {
             } else {
                 transfer.arrival = None;
                 transfer.loss = self.loss(sender, &datagrams);
+                transfer.handed_on = datagrams.iter().filter_map(|datagram| datagram.handed_on).max().unwrap_or(0);
             }
             transfer
         }
@@ -112,6 +115,7 @@ fn crossings(
     let sent = Sorter::of(log.frames.beside(), |datagram: &DatagramSent| datagram.sequence, sent);
     let (mut arrivals, mut verdicts) = (Lookup::new(arrivals), Lookup::new(verdicts.iter()));
     let mut discarded = Lookup::new(log.discarded.iter().map(|sequence| (sequence.into_owned(), ())));
+    let mut handed_on = Lookup::new(log.handed_on.iter().map(|one| (one.sequence, one.bytes)));
     let frames = log.frames.len();
     let crossings = sent.iter().filter_map(|datagram| {
         let frame = datagram.frame.filter(|&frame| (frame as usize) < frames)?;
@@ -119,7 +123,8 @@ fn crossings(
         let bytes = datagram.size.saturating_sub(datagram.headers.into());
         let (arrival, verdict) = (arrivals.of(sequence), verdicts.of(sequence));
         let discarded = discarded.of(sequence).is_some();
-        Some(Crossing { frame, part, sequence, bytes, sent, arrival, verdict, discarded })
+        let handed_on = handed_on.of(sequence);
+        Some(Crossing { frame, part, sequence, bytes, sent, arrival, verdict, discarded, handed_on })
     });
     Sorter::of(log.frames.beside(), |one: &Crossing| (one.frame, one.part, one.sequence), crossings)
 }

@@ -49,6 +49,8 @@ struct Transfer {
     bytes_received: u64,
     /// When the last missing byte arrived; `None` when one never did.
     arrival: Option<Timestamp>,
+    /// Of one that did not arrive whole, bytes that the receiver handed on.
+    handed_on: u32,
     /// Why it did not arrive whole. It is not known of frames whose packets were not looked
     /// at, and may not be of applications of the user's own.
     loss: Option<RootCause>,
@@ -152,7 +154,9 @@ fn frame_row(
 ) -> FrameRow {
     let discarded_at = match fate {
         Fate::Shown | Fate::Late | Fate::NotOffered => None,
-        Fate::Lost if transfer.bytes_received == 0 => transfer.loss.as_ref().map(|loss| loss.place),
+        Fate::Lost if transfer.bytes_received == 0 || transfer.handed_on > 0 => {
+            transfer.loss.as_ref().map(|loss| loss.place)
+        }
         Fate::Lost | Fate::Undecodable => Some(Place::ReceiverPipeline),
     };
     let missing_reference = decoded.missing.filter(|_| fate == Fate::Undecodable);
@@ -194,6 +198,7 @@ fn frame_row(
         root_cause,
         discarded_at,
         missing_reference,
+        handed_on: transfer.handed_on,
     }
 }
 

@@ -112,4 +112,6 @@ pub struct FrameRow {
     pub discarded_at: Option<Place>,
     /// For [`Fate::Undecodable`]: the first frame that is missing; `None` when it is not in the movie.
     pub missing_reference: Option<u32>,
+    /// Of a frame that did not arrive whole, bytes that the receiver handed on, up to its first gap; 0 where it discarded them.
+    pub handed_on: u32,
 }

@@ -56,6 +56,7 @@ impl<'a> Stream<'a> {
                 bytes_sent: if sender.last_byte.is_some() { facts.size.into() } else { bytes_received },
                 bytes_received,
                 arrival,
+                handed_on: 0,
                 loss: loss.filter(|_| arrival.is_none()),
             }
         }

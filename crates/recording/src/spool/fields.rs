@@ -8,7 +8,7 @@ use framewire_units::{Bitrate, Duration, Timestamp};
 
 use crate::ledger::{Arrival, Crossing, Delay, Fate, FrameRow, InOrder, RootCause, Verdict};
 use crate::record::{
-    DatagramReceived, DatagramSent, FlowSample, FrameEvent, FrameEventKind, FrameFacts, PacketRecord, Place,
+    DatagramReceived, DatagramSent, FlowSample, FrameEvent, FrameEventKind, FrameFacts, HandedOn, PacketRecord, Place,
     ReleaseRecord, StreamRead,
 };
 
@@ -342,7 +342,8 @@ records! {
     DatagramSent { sequence, frame, part, size, headers, at, sent }
     DatagramReceived { sequence, size, at, kept }
     StreamRead { total, at }
-    Crossing { frame, part, sequence, bytes, sent, arrival, verdict, discarded }
+    Crossing { frame, part, sequence, bytes, sent, arrival, verdict, discarded, handed_on }
+    HandedOn { sequence, bytes }
     Arrival { at, kept }
     InOrder { arrival, frame, relative, latency, place, group_time }
     Delay { frame, latency, jitter }
@@ -350,6 +351,6 @@ records! {
     FrameRow {
         track, frame, display, kind, gop, size, level, display_time, due, offered, queued, first_byte, last_byte, arrival,
         arrival_relative, latency_nanos, jitter_nanos, packets, packets_lost, bytes_shed, bytes_received, complete, decodable, ready,
-        deadline, fate, root_cause, discarded_at, missing_reference,
+        deadline, fate, root_cause, discarded_at, missing_reference, handed_on,
     }
 }

@@ -54,4 +54,5 @@ pub fn frames<'a>() -> Table<LedgerRow<'a>> {
         .optional_text("root_cause", |r| Some(Cow::from(&r.row.root_cause.as_ref()?.cause)))
         .optional_text("discarded_at", |r| Some(r.row.discarded_at?.name().into()))
         .int32("missing_reference", |r| r.row.missing_reference)
+        .int32_since("handed_on", 0, |r| r.row.handed_on)
 }

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::pacing::{self, Pacing};
-use super::{Rtcp, queue, rtcp, send_buffer};
+use super::{Damaged, Rtcp, damaged, queue, rtcp, send_buffer};
 use crate::error::ScenarioError;
 use crate::section::Section;
 use crate::{names, text};
@@ -34,6 +34,10 @@ pub struct DatagramFlow {
     #[serde(serialize_with = "text::serialize", skip_serializing_if = "is_at_once")]
     #[schemars(schema_with = "text::schema::<Spread>")]
     pub spread: Spread,
+    /// What the receiver does with a frame of which a packet is missing; only for datagrams of RTP, absent: it discards it.
+    // A flow that discards is written as before there was the key.
+    #[serde(skip_serializing_if = "discards")]
+    pub damaged: Damaged,
     /// Which reports its ends send each other; only for datagrams of RTP, absent: none.
     // A flow without them is written as before there was the key.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -53,7 +57,14 @@ pub struct DatagramFlow {
 
 impl DatagramFlow {
     pub(super) fn keys(kind: TransportKind) -> Vec<&'static str> {
-        [&["packets", "spread", "send_buffer"], rtcp::keys(kind), pacing::keys(kind), queue::keys(kind)].concat()
+        [
+            &["packets", "spread", "send_buffer"],
+            damaged::keys(kind),
+            rtcp::keys(kind),
+            pacing::keys(kind),
+            queue::keys(kind),
+        ]
+        .concat()
     }
 
     pub(super) fn read(
@@ -66,12 +77,17 @@ impl DatagramFlow {
             overflow,
             packets: section.text("packets")?.unwrap_or(PacketRule::Full),
             spread: section.text("spread")?.unwrap_or(Spread::AtOnce),
+            damaged: section.text("damaged")?.unwrap_or(Damaged::Discard),
             rtcp: rtcp::read(section, transport)?,
             send_buffer: send_buffer(section, transport.profile())?,
             pacing: pacing::read(section, transport)?,
             queue: queue::read(section, transport)?,
         })
     }
+}
+
+fn discards(damaged: &Damaged) -> bool {
+    *damaged == Damaged::Discard
 }
 
 fn is_at_once(spread: &Spread) -> bool {

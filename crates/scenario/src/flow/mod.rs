@@ -3,6 +3,7 @@
 
 mod adaptive;
 mod bulk;
+mod damaged;
 mod datagram;
 mod external;
 pub(crate) mod list;
@@ -27,6 +28,7 @@ use toml::{Table, Value};
 
 pub use adaptive::AdaptiveFlow;
 pub use bulk::BulkFlow;
+pub use damaged::Damaged;
 pub use datagram::DatagramFlow;
 pub use external::ExternalFlow;
 pub use pacing::Pacing;

@@ -1,6 +1,6 @@
 //! The movie in packets over UDP.
 
-use framewire_scenario::{self as scenario, Rtcp};
+use framewire_scenario::{self as scenario, Damaged, Rtcp};
 use framewire_transport::queue::FrameQueue;
 use framewire_transport::registry::Session;
 use framewire_transport::{DatagramReceiver, DatagramSender, Overflow, Spread};
@@ -29,6 +29,7 @@ pub struct DatagramSetup {
     error_reports: bool,
     packets: MoviePackets,
     spread: Spread,
+    passes_damaged: bool,
     rtcp: Vec<RtcpSetup>,
     /// Where the receiver asks for it by RTSP.
     rtsp: Option<RtspSetup>,
@@ -64,9 +65,20 @@ impl DatagramSetup {
         } else {
             [of_movie].into_iter().chain(of_sound).collect()
         };
+        let passes_damaged = own.damaged == Damaged::Pass;
         let in_rtsp = movie.parts().session == Session::Rtsp;
         let rtsp = in_rtsp.then(|| packets.rtsp(&movie, rtcp.first().cloned()));
-        Ok(Self { common, movie, overflow: own.overflow, error_reports, packets, spread: own.spread, rtcp, rtsp })
+        Ok(Self {
+            common,
+            movie,
+            overflow: own.overflow,
+            error_reports,
+            packets,
+            spread: own.spread,
+            passes_damaged,
+            rtcp,
+            rtsp,
+        })
     }
 
     /// What it sends.
@@ -117,7 +129,8 @@ impl DatagramSetup {
 
     /// The receiver's side.
     pub fn receiver(&self) -> ReceiverSession {
-        let half = ReceivingHalf::Datagram(DatagramReceiver::new(self.packets.expected().depacketizer()));
+        let half = DatagramReceiver::new(self.packets.expected().depacketizer());
+        let half = ReceivingHalf::Datagram(half.passing_damaged(self.passes_damaged));
         let sound = self.packets.sound().map(|sound| DatagramReceiver::new(sound.depacketizer()));
         let session = ReceiverSession::new(half, ReceiverLog::new(&self.common.recording)).with_sound(sound);
         let session = session.over(self.channels_of_halves());

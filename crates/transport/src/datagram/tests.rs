@@ -60,6 +60,34 @@ fn whole(events: &[SenderEvent]) -> Vec<u32> {
     events.iter().filter_map(last).collect()
 }
 
+#[test]
+fn what_came_of_a_damaged_frame_is_handed_on_where_that_is_wanted() {
+    let frames = movie("IPB", 5_000);
+    let (mut half, mut socket) = (sender(Overflow::Wait), socket(&[]));
+    for frame in &frames {
+        half.handle_frame(T0, frame.clone());
+        half.poll_write(T0, &mut socket).unwrap();
+    }
+    let lost = socket.sent.len() / 2;
+    let came = |passes: bool| {
+        let mut half = receiver().passing_damaged(passes);
+        let sent = socket.sent.iter().enumerate().filter(|(place, _)| *place != lost);
+        sent.for_each(|(_, datagram)| half.handle_datagram(T0, datagram));
+        half.handle_end(T0);
+        let frame = |event| match event {
+            ReceiverEvent::Frame { complete, handed_on, bytes, .. } => Some((complete, handed_on.is_some(), bytes)),
+            _ => None,
+        };
+        std::iter::from_fn(|| half.poll_event()).filter_map(frame).collect::<Vec<_>>()
+    };
+    let [discarded, passed] = [came(false), came(true)];
+    assert_eq!(discarded.iter().map(|frame| frame.0).collect::<Vec<_>>(), [true, false, true]);
+    assert_eq!((discarded[1].1, discarded[1].2.len()), (false, 0));
+    assert!(passed[1].1 && !passed[1].0 && !passed[1].2.is_empty());
+    assert!(frames[1].bytes.starts_with(&passed[1].2) && passed[1].2.len() < frames[1].bytes.len());
+    assert_eq!([&passed[0], &passed[2]], [&discarded[0], &discarded[2]], "of others nothing changes");
+}
+
 /// The frames that arrive when everything sent does.
 fn received(socket: &ToyDatagrams) -> Vec<bytes::Bytes> {
     let mut half = receiver();

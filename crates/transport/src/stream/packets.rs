@@ -140,6 +140,7 @@ impl PacketStreamReceiver {
                         at: unit.last_arrival,
                         complete: unit.complete,
                         discarded: None,
+                        handed_on: None,
                         bytes: unit.bytes,
                     });
                 }
@@ -155,6 +156,7 @@ impl PacketStreamReceiver {
                         at: unit.arrival,
                         complete: unit.complete,
                         discarded: None,
+                        handed_on: None,
                         bytes: unit.bytes,
                     });
                 }

@@ -163,6 +163,7 @@ impl StreamReceiver {
                 at,
                 complete,
                 discarded: None,
+                handed_on: None,
                 bytes,
             });
         }

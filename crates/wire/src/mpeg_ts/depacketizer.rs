@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use bytes::Bytes;
 use framewire_units::{DataSize, Timestamp};
 
 use super::clock::Unwrapper;
@@ -72,6 +73,7 @@ impl Frames {
                 rtp_timestamp: unit.presentation.map_or(timestamp, |presentation| presentation as u32),
                 complete: unit.complete,
                 bytes: unit.bytes,
+                beginning: Bytes::new(),
                 sequences: first..=sequence,
                 missing: None,
                 is_beginning_open: false,

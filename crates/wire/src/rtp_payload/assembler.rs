@@ -19,6 +19,8 @@ pub struct ReceivedFrame {
     pub complete: bool,
     /// The access unit as its format carries it; empty when not complete.
     pub bytes: Bytes,
+    /// Of one that is not complete, what came of it up to its first gap; empty where its beginning did not come, and of sound.
+    pub beginning: Bytes,
     /// Extended sequence numbers of the first and the last packet of it that arrived.
     pub sequences: RangeInclusive<u64>,
     /// Extended sequence numbers from the first to the last packet that is known to be missing and belongs, or may
@@ -75,6 +77,8 @@ struct OpenFrame {
     start: Start,
     whole: bool,
     sequences: RangeInclusive<u64>,
+    /// Bytes of it before a packet that did not go on from them.
+    intact: Option<usize>,
     /// What is missing directly before the first packet.
     missing_before: Option<RangeInclusive<u64>>,
     /// What is missing after it.
@@ -161,6 +165,7 @@ impl Assembler {
             timestamp: fragment.timestamp,
             start,
             whole: start != Start::Missing,
+            intact: None,
             sequences: sequence..=sequence,
             missing_before: lost,
             missing: None,
@@ -181,7 +186,11 @@ impl Assembler {
         frame.first_arrival = frame.first_arrival.min(fragment.arrived_at);
         frame.last_arrival = frame.last_arrival.max(fragment.arrived_at);
         if frame.whole {
+            let before = self.bytes.len();
             frame.whole = self.joiner.append(fragment.media, &mut self.bytes) && self.bytes.len() <= self.largest_frame;
+            if !frame.whole {
+                frame.intact = Some(before);
+            }
         }
     }
 
@@ -200,11 +209,16 @@ impl Assembler {
         let complete = is_whole && has_start;
         let is_beginning_open = is_whole && !has_start && frame.start == Start::AfterLoss;
         let missing_before = if has_start { None } else { frame.missing_before };
+        if !complete {
+            self.bytes.truncate(frame.intact.unwrap_or(usize::MAX));
+            self.joiner.cut_off(&mut self.bytes);
+        }
         Some(ReceivedFrame {
             track: 0,
             rtp_timestamp: frame.timestamp,
             complete,
             bytes: if complete { self.bytes.split().freeze() } else { Bytes::new() },
+            beginning: if !complete && has_start { self.bytes.split().freeze() } else { Bytes::new() },
             sequences: frame.sequences,
             missing: span(missing_before, frame.missing),
             is_beginning_open,

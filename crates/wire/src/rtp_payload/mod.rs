@@ -213,6 +213,9 @@ pub(crate) trait Joiner: fmt::Debug + Send {
     /// Adds the next piece to the bytes of the frame; false where it does not go on from what came before.
     fn append(&mut self, media: &[u8], bytes: &mut BytesMut) -> bool;
 
+    /// The frame has ended, and is not whole: leaves out of what came up to its first gap what no decoder takes.
+    fn cut_off(&mut self, _bytes: &mut BytesMut) {}
+
     /// The frame has ended, and nothing was missing before it. `bytes` are those up to the first packet missing inside,
     /// unless it is whole.
     fn learn(&mut self, bytes: &[u8], is_whole: bool);

@@ -4,7 +4,7 @@ use framewire_units::Duration;
 
 use crate::ledger::{Fate, FrameRow, Ledger, RootCause};
 use crate::record::{
-    DatagramReceived, DatagramSent, FlowLog, FlowStatus, FoundStream, FrameEventKind, PacketRecord, Place,
+    DatagramReceived, DatagramSent, FlowLog, FlowStatus, FoundStream, FrameEventKind, HandedOn, PacketRecord, Place,
 };
 use crate::testing::{DatagramFlow, Injected, LIVE, StreamFlow, movie, ms};
 
@@ -446,4 +446,16 @@ fn a_frame_that_the_receiver_discards_is_lost_though_all_of_it_came() {
     assert_eq!([ledger.rows[0].fate, ledger.rows[2].fate], [Fate::Shown; 2]);
     assert_lost(&ledger.rows[1], receiver, "behind a loss, its beginning not certain", receiver);
     assert_eq!((ledger.rows[1].packets_lost, ledger.rows[1].bytes_received), (Some(0), 1200), "all of it came");
+}
+
+#[test]
+fn what_a_receiver_hands_on_of_a_lost_frame_is_not_discarded_by_it() {
+    let mut flow = with_faults(&[ARRIVES, Injected::Dropped(Place::Link, "retry limit"), ARRIVES]);
+    let discarded = row(&flow, 4);
+    assert_eq!((discarded.handed_on, discarded.discarded_at), (0, Some(Place::ReceiverPipeline)));
+    flow.log.handed_on.push(HandedOn { sequence: 12, bytes: 500 });
+    let row = row(&flow, 4);
+    assert_eq!((row.handed_on, row.discarded_at), (500, discarded.root_cause.as_ref().map(|cause| cause.place)));
+    assert_eq!((row.fate, row.root_cause, row.bytes_received), (Fate::Lost, discarded.root_cause, 700));
+    assert!(Ledger::build(&flow.log, LIVE).rows.iter().filter(|row| row.frame != 4).all(|row| row.handed_on == 0));
 }

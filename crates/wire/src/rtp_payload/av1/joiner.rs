@@ -72,6 +72,16 @@ impl Joiner for Av1Joiner {
         })
     }
 
+    /// Decoders take whole units only, and with no frame among them there is nothing to decode.
+    fn cut_off(&mut self, bytes: &mut BytesMut) {
+        if let Some(start) = self.open.take() {
+            bytes.truncate(start);
+        }
+        if !units(bytes).flatten().any(|unit| matches!(unit.kind(), FRAME | FRAME_HEADER)) {
+            bytes.clear();
+        }
+    }
+
     fn learn(&mut self, bytes: &[u8], is_whole: bool) {
         if !is_whole || self.habit == Habit::Other {
             return;

@@ -49,6 +49,25 @@ fn received<'a>(packets: impl IntoIterator<Item = &'a Datagram>) -> Vec<Received
 }
 
 #[test]
+fn of_a_temporal_unit_with_a_gap_whole_units_are_left_if_a_frame_is_among_them() {
+    let (header, first, second) = (unit(1, None, &[0; 10]), unit(6, None, &[1; 250]), unit(6, None, &[2; 250]));
+    let sent = packets(100, &[frame(&[header.clone(), first.clone(), second]), frame(&[unit(6, None, &[3; 9])])]);
+    assert_eq!(sent.len(), 7);
+    let without = |lost: usize| {
+        let came = received(sent.iter().enumerate().filter(|(place, _)| *place != lost).map(|(_, packet)| packet));
+        assert!(!came[0].complete && came[0].bytes.is_empty());
+        came[0].beginning.clone()
+    };
+    let [whole, _] = &received(&sent)[..] else { panic!("two frames") };
+    assert!(whole.complete && whole.beginning.is_empty());
+    assert_eq!(without(5), frame(&[header.clone(), first.clone()]));
+    assert_eq!(without(3), frame(&[header, first]));
+    for lost in [0, 1, 2] {
+        assert!(without(lost).is_empty(), "{lost}");
+    }
+}
+
+#[test]
 fn the_last_of_up_to_three_units_has_no_length_and_of_four_all_have_one() {
     // Section 4.5: two elements of 200 and 100 bytes are 303 bytes. The header of a unit is one of them.
     let (one, two) = (unit(6, None, &[1; 199]), unit(4, None, &[2; 99]));

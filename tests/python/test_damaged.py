@@ -1,0 +1,112 @@
+"""Frames with a packet missing that are handed on up to their first gap, and what FFmpeg makes of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from test_emulated import capable
+from test_rtp_payloads import ENCODERS, films, pictures  # noqa: F401
+
+import framewire
+from framewire import InputError, as_decoded
+from framewire.as_decoded.first_bytes import beginning
+from framewire.as_decoded.received_parts import arrivals
+from framewire.report.data import ReportRun, load
+from framewire.report.reference_pictures import Pictures
+
+LOSSY = '[network]\nkind = "wired"\n[network.wire]\nrate = "20 Mbit/s"\nloss = "3 %"\n'
+FLOWS = {"discards": "", "passes": 'damaged = "pass"\n'}
+OWN = ["flow", "handed_on", "discarded_at"]
+
+
+def run_of(film: Path, out: Path, world: str) -> ReportRun:
+    """The same film twice over the same losses."""
+    flows = "".join(f'[[flow]]\nname = "{name}"\ntransport = "udp"\n{more}' for name, more in FLOWS.items())
+    text = f'name = "test"\n[movie]\nsource = "{film}"\n{LOSSY}{flows}'
+    return load(framewire.run(text, out=out, world=world).directory)
+
+
+def check_handed_on(run: ReportRun, codec: str) -> pl.DataFrame:
+    """What was handed on is what packets and ledger say that came up to the gap; returns the frames."""
+    (original,), _ = Pictures(run).originals
+    ledgers = {flow.name: run.ledger(flow).sort("frame") for flow in run.streams}
+    assert ledgers["discards"]["handed_on"].sum() == 0
+    ledger = ledgers["passes"]
+    handed_on = ledger.filter(pl.col("handed_on") > 0)
+    assert set(handed_on["fate"]) == {"lost"}
+    assert handed_on["discarded_at"].to_list() == handed_on["root_cause_place"].to_list()
+    assert (handed_on["handed_on"] < handed_on["size"]).all()
+    (received,) = (path for path in (run.directory / "received").iterdir() if path.stem == "passes")
+    assert received.stat().st_size == ledger.filter("complete")["size"].sum() + handed_on["handed_on"].sum()
+    flow = next(flow for flow in run.streams if flow.name == "passes")
+    stream = Pictures(run).received(flow, original).stream
+    came = [one for one in arrivals(run, flow) if not one.whole]
+    assert [one.frame for one in came] == handed_on["frame"].to_list()
+    for frame in handed_on["frame"]:
+        assert original.stream.read(frame).startswith(stream.read(frame)), codec
+    return handed_on
+
+
+@pytest.mark.parametrize("codec", ENCODERS)
+def test_what_came_up_to_the_gap_is_handed_on_and_a_decoder_makes_more_of_it(
+    codec: str,
+    films: dict[str, Path],  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    run = run_of(films[codec], tmp_path / "run", "simulated")
+    handed_on = check_handed_on(run, codec)
+    both = [run.ledger(flow).sort("frame").drop(OWN) for flow in run.streams]
+    assert_frame_equal(both[0], both[1])
+    discards, passes = run.streams
+    (original,), _ = Pictures(run).originals
+    begun = {one.frame: one for one in arrivals(run, discards) if not one.whole}
+    if codec == "obu":
+        # Of a temporal unit whole units are handed on, where a frame is among them.
+        assert {*handed_on["frame"]} < {*begun}
+        return
+    # Where packets before a frame are missing, too, a receiver cannot always tell that it has its beginning.
+    assert {*handed_on["frame"]} <= {*begun} and handed_on.height > 0.8 * len(begun) > 5
+    for frame, size in handed_on.select("frame", "handed_on").iter_rows():
+        assert len(beginning(original.stream, begun[frame], 1460)) == size
+    files = {path.stem: path for path in (run.directory / "received").iterdir()}
+    shown = {name: pictures(path) for name, path in files.items()}
+    assert len(shown["passes"]) > len(shown["discards"])
+    scores, _, problems = as_decoded.measure(run)
+    assert not problems
+    by_discarding, by_passing = scores
+    assert by_discarding.flow == discards.name and by_passing.flow == passes.name
+    # As the thesis' receiver discards both are the same; a decoder that conceals gets what was handed on.
+    assert by_passing.discarded_psnr_db == by_discarding.discarded_psnr_db
+    assert by_passing.damaged == handed_on.height
+    # What FFmpeg puts in the place of a reference of H.265 that is missing is grey, and worse by PSNR than a freeze.
+    assert by_passing.as_decoded_ssim > by_passing.discarded_ssim + 0.05
+    # What the other flow is taken to have handed on is made of its packets; here they are the bytes of the receiver.
+    if {*handed_on["frame"]} == {*begun}:
+        assert by_passing.as_decoded_psnr_db == by_discarding.as_decoded_psnr_db
+
+
+@pytest.mark.real_time
+@pytest.mark.skipif(capable() is not None, reason=f"no emulated world here: {capable()}")
+def test_it_is_so_over_the_kernels_sockets(
+    films: dict[str, Path],  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    assert check_handed_on(run_of(films["h264"], tmp_path / "run", "emulated"), "h264").height > 5
+
+
+@pytest.mark.parametrize("transport", ["tcp", "rtp+tcp", "ts", "http+fmp4"])
+def test_where_no_frame_is_damaged_alone_there_is_no_such_key(transport: str) -> None:
+    with pytest.raises(InputError, match="damaged"):
+        framewire.load(f'[[flow]]\ntransport = "{transport}"\ndamaged = "pass"\n')
+
+
+def test_it_is_written_where_it_is_not_the_default() -> None:
+    flow = '[[flow]]\ntransport = "udp"\n'
+    assert "damaged" not in framewire.load(flow).toml
+    passing = framewire.load(f'{flow}damaged = "pass"\n')
+    assert 'damaged = "pass"' in passing.toml and passing.flows[0].damaged == "pass"
+    with pytest.raises(InputError, match="one of discard, pass"):
+        framewire.load(f'{flow}damaged = "hide"\n')
