@@ -17,7 +17,7 @@ import typer
 
 import framewire
 from framewire import doctor as doctor_module
-from framewire import files, run_commands, run_output, standard_streams, terminal
+from framewire import files, run_commands, run_output, standard_streams, terminal, transports
 from framewire import progress as progress_module
 from framewire import scenario as scenario_module
 from framewire.campaign import cli as campaign_cli
@@ -354,6 +354,28 @@ def check(scenario: ScenarioFile, overrides: Overrides = None) -> None:
 def schema() -> None:
     """Print the JSON schema of the scenario file, for editors."""
     print_json(scenario_module.schema())
+
+
+@app.command(
+    "transports",
+    short_help="List the transports, and the parts of each.",
+    epilog="Example: framewire transports --all",
+)
+@clear_errors
+def list_transports(
+    every: Annotated[bool, typer.Option("--all", help="Also the other combinations of parts.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the transports that a scenario may name, and what each is made of.
+
+    The default settings are in the JSON. Names stand for a queue, a format, a session and a socket; a scenario may give
+    these instead (docs/transports.md).
+    """
+    shown = [one for one in transports.TRANSPORTS if every or one.is_entry]
+    if as_json:
+        print_json([one.as_json() for one in shown])
+    else:
+        stdout().print(terminal.transports_table(shown))
 
 
 @app.command(epilog="Example: framewire doctor --json")

@@ -10,9 +10,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from framewire.doctor import Check
+from framewire.transports import Transport
 from framewire.wrapped_table import Column, WrappedTable
 
-__all__ = ["WIDTH", "checks_table", "comparison"]
+__all__ = ["WIDTH", "checks_table", "comparison", "transports_table"]
 
 WIDTH = 100
 """Columns of output that goes to a file or a pipe."""
@@ -87,6 +88,18 @@ def _number(value: float | None, form: str, scale: float = 1.0) -> str:
     ('4.10', '-')
     """
     return NOT_MEASURED if value is None else form.format(value * scale)
+
+
+def transports_table(shown: Iterable[Transport]) -> WrappedTable:
+    """One row for each transport: its parts, and in a wide terminal what it does."""
+    shown = list(shown)
+    headings = ("queue", "format", "session", "socket", "overflow")
+    columns = [
+        Column(heading, ["-" if one.parts is None else one.parts[place] or "wait" for one in shown], "left")
+        for place, heading in enumerate(headings)
+    ]
+    names = Column("transport", [one.name for one in shown], "left")
+    return WrappedTable([names], columns, [Column("what it does", [one.summary for one in shown], "left")])
 
 
 def _rate(row: Mapping[str, Any]) -> float | None:

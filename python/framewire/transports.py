@@ -25,10 +25,10 @@ __all__ = [
 
 
 class Parts(NamedTuple):
-    """What a transport of the movie is made of."""
+    """What a transport is made of."""
 
     queue: str
-    """Which frame goes next, and which is given up."""
+    """Which frame goes next, and which is given up; the rate control that chooses among the levels of a ladder."""
     format: str
     """How frames become bytes."""
     session: str
@@ -60,10 +60,15 @@ class Transport(NamedTuple):
     summary: str
     """What it does, in a line."""
     parts: Parts | None
-    """Of a transport of the movie."""
+    """``None`` of what is external: what the user's programs do is theirs."""
     settings: Settings
     is_entry: bool
     """Described by itself in the manual; false for other combinations of parts."""
+
+    def as_json(self) -> dict[str, object]:
+        """For other programs."""
+        parts = None if self.parts is None else self.parts._asdict()
+        return {**self._asdict(), "parts": parts, "settings": self.settings._asdict()}
 
 
 def _transports() -> tuple[Transport, ...]:
@@ -103,7 +108,7 @@ def parts_of(name: str) -> Parts | None:
     >>> parts_of("rtp+tcp"), parts_of("bulk")
     (Parts(queue='direct', format='rtp', session='rfc4571', socket='stream', overflow=None), None)
     """
-    return next((one.parts for one in TRANSPORTS if one.name == name), None)
+    return next((one.parts for one in TRANSPORTS if one.name == name and one.name in CARRIERS), None)
 
 
 def of_family(family: str) -> tuple[str, ...]:

@@ -47,6 +47,21 @@ def test_run_prints_one_readable_table(scenario_file: Path, tmp_path: Path) -> N
     assert "udp:    1.0 s   4.10 Mbit/s     0 lost  done, 25 of 25 frames" in ended.stderr
 
 
+def test_transports_are_listed_with_their_parts() -> None:
+    listed = runner.invoke(app, ["transports"]).stdout.splitlines()
+    assert max(map(len, listed)) <= terminal.WIDTH
+    rows = {row.split()[0]: row.split()[1:] for row in listed[2:]}
+    assert rows["ts+rtp"] == ["direct", "ts+rtp", "none", "datagram", "wait"]
+    assert rows["tfrc"] == ["tfrc", "vtp", "tfrc", "datagram", "wait"]
+    assert rows["external"] == ["-", "-", "-", "-", "-"]
+    assert "udp+leaky" not in rows
+    documents = json.loads(runner.invoke(app, ["transports", "--all", "--json"]).stdout)
+    leaky = next(document for document in documents if document["name"] == "udp+leaky")
+    assert leaky["parts"]["queue"] == "leaky"
+    assert (leaky["settings"]["device_queue"], leaky["is_entry"]) == (1000, False)
+    assert {document["name"] for document in documents if document["is_entry"]} == {*rows}
+
+
 @pytest.mark.usefixtures("fake_emulator")
 def test_run_as_json_prints_nothing_else(scenario_file: Path, tmp_path: Path) -> None:
     out = tmp_path / "result"

@@ -78,7 +78,7 @@ def row_of(transport: Transport) -> str:
     *parts, overflow = transport.parts
     send_buffer, device_queue, unsent_limit = transport.settings
     size = "kernel's" if send_buffer is None else f"{send_buffer // 1024} KiB"
-    limit = f"{unsent_limit // 1024} KiB" if unsent_limit else "none" if transport.family == "stream" else ""
+    limit = f"{unsent_limit // 1024} KiB" if unsent_limit else "none" if transport.parts.socket == "stream" else ""
     return " | ".join([f"| `{transport.name}`", *parts, overflow or "wait", size, f"{device_queue:,}", f"{limit} |"])
 
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use framewire_units::{DataSize, Duration};
+use framewire_units::{DataSize, Duration, Keyword};
 
 use crate::binomial::{Binomial, BinomialSettings};
 use crate::client::{PlayerSettings, ReportKind};
@@ -144,6 +144,20 @@ impl RateControl {
     /// rivals are compared with the paper's.
     pub const fn repeats(self) -> bool {
         matches!(self, Self::Hybrid)
+    }
+}
+
+impl Keyword for RateControl {
+    const NAME: &'static str = "RateControl";
+    const ALL: &'static [Self] = &Self::ALL;
+    const MEANING: &'static str = "What decides on rate and level.";
+
+    fn as_str(self) -> &'static str {
+        self.as_str()
+    }
+
+    fn meaning(self) -> &'static str {
+        self.summary()
     }
 }
 

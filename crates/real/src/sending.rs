@@ -14,7 +14,7 @@ use framewire_session::lifecycle::{FlowEnd, FlowOutcome, MovieSending};
 use framewire_session::{Announcement, Carries, FlowRecording, FlowSetup};
 use framewire_sockets::wait_watching;
 use framewire_transport::TransportKind;
-use framewire_transport::registry::Format;
+use framewire_transport::registry::{Format, RtpContent};
 use framewire_units::{Duration, Timestamp};
 use framewire_wire::exchange::Kind;
 use framewire_world::{
@@ -160,7 +160,7 @@ fn flow_setup(scenario: &Scenario, content: &Content, options: &SendOptions) -> 
 /// Why a flow that can be simulated and emulated is not carried from one machine to another yet.
 fn not_between_machines(setup: &FlowSetup) -> Option<&'static str> {
     let transport: Option<TransportKind> = setup.transport().parse().ok();
-    let is_rtp = transport.is_some_and(|transport| transport.profile().parts.format == Format::Rtp);
+    let is_rtp = transport.is_some_and(|transport| transport.profile().parts.format == Format::Rtp(RtpContent::Frames));
     let channels = setup.channels();
     let asks = channels.iter().any(|setup| setup.channel.kind == ChannelKind::Stream(End::Receiver));
     match channels.len() {

@@ -18,6 +18,7 @@ mod movie;
 mod names;
 mod network;
 mod overrides;
+mod parts;
 mod picture;
 mod placeholder;
 mod playout;
@@ -37,6 +38,7 @@ pub use flow::{
 };
 pub use movie::{Movie, MovieCodec};
 pub use network::{Network, NetworkKind, Wire};
+pub use parts::Parts;
 pub use picture::{FrameRate, PictureSize};
 pub use placeholder::Placeholder;
 pub use scenario::{Captures, Layout, Origin, Scenario, check_toml};

@@ -3,14 +3,14 @@
 use std::fmt;
 
 use framewire_adaptive::rate_control::RateControl;
-use framewire_transport::registry::{Format, Parts, Queue, Session, Socket, SocketKind};
-use framewire_transport::{Overflow, Profile, TransportKind, UnknownTransport};
+use framewire_transport::{Profile, TransportKind, UnknownTransport};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 use toml::Value;
 
 use crate::error::ScenarioError;
 use crate::names;
+use crate::parts::{self, Parts};
 use crate::section::{Section, Shown};
 
 /// How a flow carries its movie, or what else it is.
@@ -120,9 +120,14 @@ impl Transport {
         }
     }
 
-    /// What a transport of the movie is made of.
-    pub const fn parts(self) -> Option<Parts> {
-        if let Self::Movie(kind) = self { Some(kind.profile().parts) } else { None }
+    /// What it is made of; `None` of what applications do.
+    pub fn parts(self) -> Option<Parts> {
+        match self {
+            Self::Movie(kind) => Some(Parts::of_movie(kind.profile().parts)),
+            Self::Adaptive(rate_control) => Some(Parts::of_levels(rate_control)),
+            Self::Bulk => Some(Parts::of_bulk()),
+            Self::External => None,
+        }
     }
 
     /// What carries it.
@@ -203,9 +208,9 @@ impl Transport {
         match section.take("transport") {
             None => Ok(None),
             Some(Value::String(name)) => Self::parse(&path, &name).map(Some),
-            Some(Value::Table(parts)) => read_parts(&path, Section::new(path.clone(), parts, PARTS)?).map(Some),
+            Some(Value::Table(table)) => parts::read(&path, Section::new(path.clone(), table, parts::KEYS)?).map(Some),
             Some(other) => {
-                let allowed = format!("a name in quotes, or a table of {}", PARTS.join(", "));
+                let allowed = format!("a name in quotes, or a table of {}", parts::KEYS.join(", "));
                 Err(ScenarioError::value(&path, Shown(&other), allowed))
             }
         }
@@ -233,34 +238,6 @@ impl Transport {
     }
 }
 
-names::text_keywords! { Queue Format Session Socket Overflow }
-
-/// The keys of a table of parts. `overflow` is of the socket: what it does when it is full.
-const PARTS: &[&str] = &["queue", "format", "session", "socket", "overflow"];
-
-/// A transport of the movie by its parts. The socket must be said; the others have defaults.
-fn read_parts(path: &str, mut section: Section) -> Result<Transport, ScenarioError> {
-    let (socket_key, overflow_key) = (section.key("socket"), section.key("overflow"));
-    let socket = section.text("socket")?.ok_or_else(|| ScenarioError::missing(&socket_key, "datagram or stream"))?;
-    let format = section.text("format")?.unwrap_or(Format::default_over(socket));
-    let overflow = section.text("overflow")?;
-    let parts = Parts {
-        queue: section.text("queue")?.unwrap_or(Queue::Direct),
-        format,
-        session: section.text("session")?.unwrap_or(Session::default_of(format, socket)),
-        socket: match (socket, overflow) {
-            (Socket::Datagram, overflow) => SocketKind::Datagram(overflow.unwrap_or(Overflow::Wait)),
-            (Socket::Stream, None | Some(Overflow::Wait)) => SocketKind::Stream,
-            (Socket::Stream, Some(other)) => {
-                let allowed = "\"wait\" with socket \"stream\", which loses nothing";
-                return Err(ScenarioError::value(&overflow_key, format!("\"{other}\""), allowed));
-            }
-        },
-    };
-    let senseless = |reason| ScenarioError::new(path, format!("the parts make no sense together: {reason}"));
-    TransportKind::of(parts).map(Transport::Movie).map_err(senseless)
-}
-
 impl Serialize for Transport {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
@@ -275,19 +252,7 @@ impl JsonSchema for Transport {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let name = |one: Self| json_schema!({ "description": one.summary(), "type": "string", "const": one.as_str() });
         let mut alternatives: Vec<Schema> = Self::every().map(name).collect();
-        alternatives.push(json_schema!({
-            "description": "A transport of the movie by its parts.",
-            "type": "object",
-            "properties": {
-                "queue": names::schema::<Queue>(),
-                "format": names::schema::<Format>(),
-                "session": names::schema::<Session>(),
-                "socket": names::schema::<Socket>(),
-                "overflow": names::schema::<Overflow>(),
-            },
-            "required": ["socket"],
-            "additionalProperties": false,
-        }));
+        alternatives.push(parts::schema());
         json_schema!({ "description": "How a flow carries its movie, or what else it is.", "oneOf": alternatives })
     }
 }

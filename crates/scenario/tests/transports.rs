@@ -1,9 +1,11 @@
 //! A transport by its name, by the words of its parts, and as a table of them.
 
-use framewire_scenario::{FlowKind, Scenario, Transport};
+use framewire_scenario::{FlowKind, Parts, Scenario, Transport};
 
 fn transport(value: &str) -> Result<Transport, String> {
-    let scenario = Scenario::parse(&format!("[[flow]]\ntransport = {value}\n"), &[]);
+    let text = format!("limit = \"60 s\"\nmovie.ladder = \"lab-mild\"\n[[flow]]\ntransport = {value}\n");
+    let without_ladder = || Scenario::parse(&text.replacen("movie.ladder = \"lab-mild\"\n", "", 1), &[]);
+    let scenario = Scenario::parse(&text, &[]).or_else(|_| without_ladder());
     scenario.map(|scenario| scenario.flows[0].transport()).map_err(|error| error.to_string())
 }
 
@@ -18,6 +20,11 @@ fn names_and_tables_of_parts_are_the_same_transport() {
             "tcp+dependency",
             r#"{ queue = "dependency", format = "elementary-stream", session = "none", socket = "stream", overflow = "wait" }"#,
         ),
+        ("ts+rtp", r#"{ format = "ts+rtp", socket = "datagram" }"#),
+        ("ts+rtp", r#"{ format = "ts", session = "rtp", socket = "datagram" }"#),
+        ("vtp-hybrid", r#"{ queue = "vtp-hybrid", socket = "datagram" }"#),
+        ("tfrc", r#"{ queue = "tfrc", format = "vtp", session = "tfrc", socket = "datagram", overflow = "wait" }"#),
+        ("bulk", r#"{ format = "filler", socket = "stream" }"#),
     ] {
         let named = transport(&format!("{name:?}")).unwrap();
         assert_eq!(named.as_str(), name);
@@ -41,9 +48,16 @@ fn the_resolved_form_of_a_combination_has_its_name_and_its_settings() {
 #[test]
 fn every_transport_reads_back_to_itself() {
     for one in Transport::every() {
-        if one.parts().is_some() {
+        if let Some(parts) = one.parts() {
             assert_eq!(transport(&format!("\"{one}\"")), Ok(one));
+            let Parts { queue, format, session, socket, overflow } = parts;
+            let overflow = overflow.map(|overflow| format!(", overflow = \"{overflow}\"")).unwrap_or_default();
+            let table = format!(
+                "{{ queue = \"{queue}\", format = \"{format}\", session = \"{session}\", socket = \"{socket}\"{overflow} }}"
+            );
+            assert_eq!(transport(&table), Ok(one), "{table}");
         }
+        assert_eq!(one.parts().is_none(), one == Transport::External, "what applications do is theirs");
         assert_eq!(Transport::named(one.as_str()), Some(one));
     }
 }
@@ -56,8 +70,30 @@ fn what_makes_no_sense_is_an_error_that_says_why() {
         (r#"{ format = "elementary-stream", socket = "datagram" }"#, &["flow.0.transport: ", "\"rtp\" does"]),
         (r#"{ socket = "stream", overflow = "drop" }"#, &["flow.0.transport.overflow: ", "loses nothing"]),
         (r#"{ queue = "ifd" }"#, &["flow.0.transport.socket: is missing", "datagram or stream"]),
-        (r#"{ queue = "lifo", socket = "stream" }"#, &["flow.0.transport.queue: ", "direct, ifd, ifd-optimised"]),
+        (
+            r#"{ queue = "lifo", socket = "stream" }"#,
+            &["flow.0.transport.queue: ", "direct, ifd, ifd-optimised", "obs, vtp, "],
+        ),
         (r#"{ socket = "stream", sesion = "none" }"#, &["flow.0.transport.sesion: ", "`session`"]),
+        (
+            r#"{ format = "mp4+rtp", socket = "datagram" }"#,
+            &["flow.0.transport.format: ", "no payload format", "ts+rtp"],
+        ),
+        (r#"{ session = "rtp", socket = "datagram" }"#, &["flow.0.transport: ", "RTP is a format", "\"ts+rtp\""]),
+        (
+            r#"{ format = "vtp", socket = "datagram" }"#,
+            &["flow.0.transport: ", "a rate control chooses", "queue \"vtp\""],
+        ),
+        (r#"{ queue = "dependency", session = "vtp", socket = "datagram" }"#, &["a rate control chooses"]),
+        (r#"{ queue = "vtp", format = "rtp", socket = "datagram" }"#, &["of which level it is", "format \"vtp\""]),
+        (r#"{ queue = "tfrc", session = "vtp", socket = "datagram" }"#, &["loss event rate", "session \"tfrc\""]),
+        (r#"{ queue = "vtp", session = "tfrc", socket = "datagram" }"#, &["control packets", "session \"vtp\""]),
+        (r#"{ queue = "rap", session = "rtsp", socket = "datagram" }"#, &["control packets", "session \"vtp\""]),
+        (r#"{ queue = "vtp", socket = "stream" }"#, &["place of TCP's", "socket \"datagram\""]),
+        (r#"{ queue = "vtp", socket = "datagram", overflow = "drop" }"#, &["overflow \"wait\""]),
+        (r#"{ queue = "ifd", format = "filler", socket = "stream" }"#, &["no frames", "queue \"direct\""]),
+        (r#"{ format = "filler", session = "http", socket = "stream" }"#, &["session \"none\""]),
+        (r#"{ format = "filler", socket = "datagram" }"#, &["socket \"stream\""]),
         ("\"udp+dependancy\"", &["flow.0.transport: ", "did you mean \"udp+dependency\"?"]),
         ("7", &["flow.0.transport: 7 is not allowed", "a name in quotes, or a table of queue, format"]),
     ] {

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use framewire_media::FrameRate;
 use framewire_media::access_unit::Codec;
 use framewire_media::audio::{AudioCodec, AudioFormat};
-use framewire_transport::registry::{Format, Session, payload_format, sound_type};
+use framewire_transport::registry::{Format, RtpContent, payload_format, sound_type};
 use framewire_transport::{DatagramReceiver, Pacing, SocketKind, StreamReceiver, TransportKind};
 use framewire_wire::rtp_payload::StreamOrigin;
 use framewire_wire::sdp;
@@ -121,9 +121,11 @@ impl Announcement {
         if parts.socket == SocketKind::Stream {
             return None;
         }
-        match (parts.format, parts.session) {
-            (Format::Rtp, _) => Some(sdp::describe(payload_format(self.codec)?, to.ip(), to.port(), first)),
-            (Format::Ts, Session::Rtp) => Some(sdp::describe_transport_stream(to.ip(), to.port())),
+        match parts.format {
+            Format::Rtp(RtpContent::Frames) => {
+                Some(sdp::describe(payload_format(self.codec)?, to.ip(), to.port(), first))
+            }
+            Format::Rtp(RtpContent::TransportStream) => Some(sdp::describe_transport_stream(to.ip(), to.port())),
             _ => None,
         }
     }
@@ -143,7 +145,7 @@ impl Announcement {
         match parts.format {
             Format::ElementaryStream => None,
             Format::Mp4 | Format::FragmentedMp4 => Some(ExpectedPackets::File),
-            Format::Rtp => {
+            Format::Rtp(RtpContent::Frames) => {
                 let format = payload_format(self.codec).expect("invariant: the transport carries the codec");
                 let payload_type = self.payload_type.unwrap_or(format.payload_type);
                 Some(match origin {
@@ -152,18 +154,18 @@ impl Announcement {
                 })
             }
             // Every stream of this program's own is announced with its source, also where it has none in its packets.
-            Format::Ts if self.ssrc.is_none() => {
-                Some(ExpectedPackets::AnyTransportStream { in_rtp: parts.session == Session::Rtp })
+            Format::Ts | Format::Rtp(RtpContent::TransportStream) if self.ssrc.is_none() => {
+                Some(ExpectedPackets::AnyTransportStream { in_rtp: parts.format.is_rtp() })
             }
-            Format::Ts => {
+            Format::Ts | Format::Rtp(RtpContent::TransportStream) => {
                 let program = program(self.codec, self.mpeg2);
                 let program = match self.sound {
                     Some(sound) => program.with_track(sound_type(sound).expect("invariant: the transport carries it")),
                     None => program,
                 };
-                Some(match parts.session {
-                    Session::Rtp => ExpectedPackets::TransportStreamInRtp { program, origin },
-                    _ => ExpectedPackets::TransportStream { program },
+                Some(match parts.format.is_rtp() {
+                    true => ExpectedPackets::TransportStreamInRtp { program, origin },
+                    false => ExpectedPackets::TransportStream { program },
                 })
             }
         }

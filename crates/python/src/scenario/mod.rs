@@ -11,7 +11,7 @@ use framewire_adaptive::rate_control::RateControl;
 use framewire_media::Scanner;
 use framewire_media::access_unit::Codec;
 use framewire_media::audio::{AudioCodec, AudioFormat};
-use framewire_scenario::{Origin, Scenario, Transport, json_schema};
+use framewire_scenario::{self as scenario, Origin, Scenario, Transport, json_schema};
 use framewire_sim::check_codec;
 use framewire_units::{Bitrate, Duration, Timestamp, parse_duration};
 use pyo3::create_exception;
@@ -249,16 +249,13 @@ type Parts = (&'static str, &'static str, &'static str, &'static str, Option<&'s
 /// Send buffer in bytes, device queue in packets, unsent limit in bytes.
 type Settings = (Option<u64>, u32, Option<u64>);
 
-/// All transports: name, family (`datagram`, `stream`, `adaptive`, `bulk` or `external`) and what each does; the parts of
-/// those of the movie; default settings.
+/// All transports: name, family (`datagram`, `stream`, `adaptive`, `bulk` or `external`) and what each does; its parts,
+/// which all have but `external`; default settings.
 #[pyfunction]
 fn transports() -> Vec<TransportRow> {
     let row = |one: Transport| {
-        let parts = one.parts().map(|parts| {
-            let overflow = parts.socket.overflow().map(|overflow| overflow.as_str());
-            let socket = parts.socket.socket().as_str();
-            (parts.queue.as_str(), parts.format.as_str(), parts.session.as_str(), socket, overflow)
-        });
+        let of = |parts: scenario::Parts| (parts.queue, parts.format, parts.session, parts.socket, parts.overflow);
+        let parts = one.parts().map(of);
         let settings = one.settings();
         let settings = (
             settings.send_buffer.map(|size| size.as_bytes()),

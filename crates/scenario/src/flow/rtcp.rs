@@ -1,7 +1,7 @@
 //! Which reports the ends of a stream in RTP send each other.
 
 use framewire_transport::TransportKind;
-use framewire_transport::registry::{Format, Session};
+use framewire_transport::registry::Session;
 
 use crate::error::ScenarioError;
 use crate::names::keywords;
@@ -22,9 +22,7 @@ keywords! {
 /// What is sent in RTP over UDP or in RTSP can have it.
 pub(super) fn keys(kind: TransportKind) -> &'static [&'static str] {
     let parts = kind.profile().parts;
-    let has_room = parts.session == Session::Rtp
-        || parts.session == Session::Rtsp
-        || parts.format == Format::Rtp && !kind.is_stream();
+    let has_room = parts.session == Session::Rtsp || parts.format.is_rtp() && !kind.is_stream();
     if has_room { &["rtcp"] } else { &[] }
 }
 

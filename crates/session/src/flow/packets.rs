@@ -1,7 +1,7 @@
 //! How the movie goes in packets: RTP, a transport stream with RTP or without, or the samples or fragments of a file.
 
 use framewire_media::access_unit::Codec;
-use framewire_transport::registry::{Format, Session, payload_format, sound_type, stream_type};
+use framewire_transport::registry::{Format, RtpContent, Session, payload_format, sound_type, stream_type};
 use framewire_transport::{Depacketizer, PacketStreamReceiver, Packetizer, StreamSender};
 use framewire_units::DataSize;
 use framewire_wire::mp4;
@@ -62,7 +62,7 @@ impl MoviePackets {
                 let file = FragmentedMovie::new(&movie.plan).map_err(|error| common.refuse(error))?;
                 Ok(Some(Self::Fragments(file)))
             }
-            Format::Rtp => {
+            Format::Rtp(RtpContent::Frames) => {
                 let format =
                     payload_format(movie.plan.codec()).expect("invariant: the transport carries the codec in RTP");
                 let packetizer = rtp_payload::Packetizer::new(format, rule, mtu, origin);
@@ -71,14 +71,14 @@ impl MoviePackets {
                 let sound = sound.map_err(|error| common.refuse(error))?;
                 Ok(Some(Self::Rtp { packetizer, format, origin, sound }))
             }
-            Format::Ts => {
+            Format::Ts | Format::Rtp(RtpContent::TransportStream) => {
                 let program = program(movie.plan.codec(), movie.plan.movie().index.sequence.mpeg2);
                 let program = match movie.plan.sound() {
                     Some(sound) => program
                         .with_track(sound_type(sound.format()).expect("invariant: the transport carries the sound")),
                     None => program,
                 };
-                let origin = (parts.session == Session::Rtp).then_some(origin);
+                let origin = parts.format.is_rtp().then_some(origin);
                 let packetizer = match parts.socket.overflow() {
                     Some(_) => mpeg_ts::Packetizer::new(program.clone(), mtu, origin),
                     None => mpeg_ts::Packetizer::continuous(program.clone()),

@@ -5,6 +5,7 @@
 //! entry of their own in `table.rs`; every other combination of parts that makes sense has a name as well, and the
 //! settings of the entry that is nearest to it.
 
+mod format;
 mod names;
 mod parts;
 mod payload;
@@ -20,8 +21,9 @@ use framewire_media::audio::AudioFormat;
 use framewire_units::{DataSize, Keyword};
 use framewire_wire::rtp_payload::PacketRule;
 
+pub use format::{Format, RtpContent, UnknownFormat};
 pub use names::UnknownTransport;
-pub use parts::{Format, Parts, Queue, Session, Socket, SocketKind};
+pub use parts::{Parts, Queue, Session, Socket, SocketKind};
 pub use payload::{file_coding, payload_format, sound_coding, sound_format, sound_type, stream_type};
 
 use crate::datagram::Overflow;
@@ -55,9 +57,9 @@ pub struct Profile {
 static COMBINATIONS: LazyLock<Vec<Profile>> = LazyLock::new(|| {
     let carriers = table::ENTRIES.iter().map(|entry| entry.parts).filter(|parts| parts.queue == Queue::Direct);
     // What carries something in datagrams does so whatever is done where there is no room.
-    let carriers = carriers.chain([Session::None, Session::Rtp].into_iter().flat_map(|session| {
+    let carriers = carriers.chain([table::TS.parts, table::TS_RTP.parts].into_iter().flat_map(|parts| {
         let overflows = [Overflow::Drop, Overflow::DropRestOfFrame];
-        overflows.map(|overflow| Parts { session, socket: SocketKind::Datagram(overflow), ..table::TS.parts })
+        overflows.map(|overflow| Parts { socket: SocketKind::Datagram(overflow), ..parts })
     }));
     let carriers = carriers.chain([Overflow::Wait, Overflow::DropRestOfFrame].map(|overflow| {
         let socket = SocketKind::Datagram(overflow);
@@ -151,8 +153,7 @@ impl TransportKind {
 
     /// True where it carries sound beside the movie.
     pub const fn carries_sound(self) -> bool {
-        matches!(self.0.parts.format, Format::Ts | Format::Rtp | Format::Mp4 | Format::FragmentedMp4)
-            && !matches!(self.0.parts.session, Session::Rtsp)
+        self.0.parts.format.has_sound() && !matches!(self.0.parts.session, Session::Rtsp)
     }
 
     /// Whether it carries sound of this format beside the movie.
@@ -165,7 +166,7 @@ impl TransportKind {
                 "{self} carries no sound: RTP, transport streams and files do, udp, ts, http and their like"
             ));
         }
-        match (self.0.parts.format, sound_type(format)) {
+        match (self.0.parts.format.innermost(), sound_type(format)) {
             (Format::Ts, None) => Err(format!(
                 "{self} sends a transport stream, which here carries AAC and MPEG audio; the sound is {}: RTP (udp, rtp+tcp) \
                  and files (http, http+fmp4) carry it",
@@ -180,8 +181,8 @@ impl TransportKind {
     /// # Errors
     /// When they cannot; with the reason.
     pub fn check_packets(self, codec: Codec, rule: PacketRule) -> Result<(), String> {
-        match (self.0.parts.format, payload_format(codec)) {
-            (Format::Rtp, Some(format)) => format.check_rule(rule).map_err(|error| error.to_string()),
+        match (self.0.parts.format.innermost(), payload_format(codec)) {
+            (Format::Rtp(_), Some(format)) => format.check_rule(rule).map_err(|error| error.to_string()),
             (Format::Ts, _) if rule != PacketRule::Full => {
                 Err(format!("packets = \"{rule}\": those of a transport stream have 188 bytes, and datagrams are full"))
             }

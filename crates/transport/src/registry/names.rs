@@ -2,7 +2,8 @@
 
 use std::str::FromStr;
 
-use super::parts::{Format, Parts, Queue, Session, Socket, SocketKind};
+use super::format::Format;
+use super::parts::{Parts, Queue, Session, Socket, SocketKind};
 use super::{TransportKind, table};
 use crate::datagram::Overflow;
 
@@ -36,8 +37,9 @@ impl FromStr for TransportKind {
         if let Some(kind) = Self::ALL.into_iter().find(|kind| kind.name() == name) {
             return Ok(kind);
         }
+        let senseless = |reason| UnknownTransport::Senseless { name: name.to_owned(), reason };
         let parts = parts(name).ok_or_else(|| UnknownTransport::Unknown { name: name.to_owned() })?;
-        Self::of(parts).map_err(|reason| UnknownTransport::Senseless { name: name.to_owned(), reason })
+        Self::of(parts.map_err(senseless)?).map_err(senseless)
     }
 }
 
@@ -65,7 +67,7 @@ pub(super) fn carrier(parts: Parts) -> String {
         return if file { "http".to_owned() } else { format!("http+{}", parts.format) };
     }
     let socket = match parts.socket {
-        SocketKind::Datagram(Overflow::DropRestOfFrame) if parts.format == Format::Ts => "udp-whole",
+        SocketKind::Datagram(Overflow::DropRestOfFrame) if parts.format.innermost() == Format::Ts => "udp-whole",
         SocketKind::Datagram(_) => "udp",
         SocketKind::Stream => "tcp",
     };
@@ -77,11 +79,10 @@ pub(super) fn carrier(parts: Parts) -> String {
             _ => "rtsp+udp".to_owned(),
         };
     }
-    if parts.format == Format::Ts {
-        let session = if parts.session == Session::Rtp { "ts+rtp" } else { "ts" };
+    if parts.format.innermost() == Format::Ts {
         // A socket that waits for room needs no word.
         let waits = parts.socket == SocketKind::Datagram(Overflow::Wait);
-        return if waits { session.to_owned() } else { format!("{session}+{socket}") };
+        return if waits { parts.format.to_string() } else { format!("{}+{socket}", parts.format) };
     }
     match parts.format == Format::default_over(parts.socket.socket()) {
         true => socket.to_owned(),
@@ -89,8 +90,8 @@ pub(super) fn carrier(parts: Parts) -> String {
     }
 }
 
-/// The parts that a name is made of; `None` where a word of it is unknown or out of order.
-fn parts(name: &str) -> Option<Parts> {
+/// The parts that a name is made of, or why they cannot be; `None` where a word of it is unknown or out of order.
+fn parts(name: &str) -> Option<Result<Parts, &'static str>> {
     let mut words = name.split('+').peekable();
     if words.next_if_eq(&"rtsp").is_some() {
         // In its own connection, unless a socket of datagrams is named.
@@ -103,19 +104,24 @@ fn parts(name: &str) -> Option<Parts> {
             Some((_, socket)) => socket,
             None => SocketKind::Stream,
         };
-        return words.next().is_none().then_some(Parts { queue, socket, ..table::RTSP.parts });
+        return words.next().is_none().then_some(Ok(Parts { queue, socket, ..table::RTSP.parts }));
     }
     let over_http = words.next_if_eq(&"http").is_some();
-    let format: Option<Format> = words.peek().and_then(|word| word.parse().ok());
-    words.next_if(|_| format.is_some());
+    let mut format = None;
+    // One inside the other, down the stack.
+    while let Some(outer) = words.peek().and_then(|word| word.parse::<Format>().ok()) {
+        words.next();
+        format = Some(match format.map_or(Ok(outer), |inner: Format| inner.within(outer)) {
+            Ok(format) => format,
+            Err(reason) => return Some(Err(reason)),
+        });
+    }
     if over_http {
         let queue = words.next().map_or(Ok(Queue::Direct), str::parse).ok()?;
         let (format, session) = (format.unwrap_or(Format::Mp4), Session::Http);
-        return words.next().is_none().then_some(Parts { queue, format, session, socket: SocketKind::Stream });
+        return words.next().is_none().then_some(Ok(Parts { queue, format, session, socket: SocketKind::Stream }));
     }
-    let is_ts = format == Some(Format::Ts);
-    let is_in_packets = is_ts || format == Some(Format::Rtp);
-    let in_rtp = is_ts && words.next_if_eq(&"rtp").is_some();
+    let is_in_packets = format.is_some_and(|format| format.is_rtp() || format == Format::Ts);
     let named = words.peek().and_then(|word| SOCKETS.into_iter().find(|(known, _)| known == word));
     words.next_if(|_| named.is_some());
     // Packets are sent over UDP by a socket that waits for room, unless another one is named: `rtp` is `udp-blocking`.
@@ -125,6 +131,6 @@ fn parts(name: &str) -> Option<Parts> {
     let socket = if queue != Queue::Direct && word == "udp" { SocketKind::Datagram(Overflow::Wait) } else { socket };
     let kind: Socket = socket.socket();
     let format = format.unwrap_or(Format::default_over(kind));
-    let session = if in_rtp { Session::Rtp } else { Session::default_of(format, kind) };
-    words.next().is_none().then_some(Parts { queue, format, session, socket })
+    let session = Session::default_of(format, kind);
+    words.next().is_none().then_some(Ok(Parts { queue, format, session, socket }))
 }

@@ -1,9 +1,8 @@
-//! The four parts of a transport, and which of them go together.
+//! The four parts of a transport of the movie, and which of them go together.
 
-use framewire_media::access_unit::Codec;
 use framewire_units::keywords;
 
-use super::payload::{carried, carried_by, file_coding, payload_format, stream_type};
+use super::format::{Format, RtpContent};
 use crate::datagram::Overflow;
 use crate::dependency::DependencyQueue;
 use crate::ifd::IfdPolicy;
@@ -31,31 +30,12 @@ keywords! {
 }
 
 keywords! {
-    /// How frames become bytes. A format inside another one is an entry of its own, as the outer one has rules for what
-    /// it carries.
-    Format {
-        /// The frames as they are, one behind the other.
-        ElementaryStream = "elementary-stream",
-        /// RTP packets, by the payload format of the movie's codec.
-        Rtp = "rtp",
-        /// An MPEG transport stream of one program (ISO/IEC 13818-1).
-        Ts = "ts",
-        /// An MP4 file whose index stands in front (ISO/IEC 14496-12).
-        Mp4 = "mp4",
-        /// An MP4 file in fragments, of which each frame is one (8.8 there).
-        FragmentedMp4 = "fmp4",
-    }
-}
-
-keywords! {
     /// What stands between the format and the socket.
     Session {
         /// Nothing.
         None = "none",
         /// The length of each packet before it (RFC 4571).
         Rfc4571 = "rfc4571",
-        /// The header of RTP before the packets of a datagram (RFC 2250, section 2).
-        Rtp = "rtp",
         /// The body of a response of HTTP/1.1 (RFC 9112), for which the receiver asks.
         Http = "http",
         /// RTSP 1.0 (RFC 2326): the receiver asks for the movie, whose packets of RTP go between the messages, or in datagrams.
@@ -82,7 +62,7 @@ pub enum SocketKind {
     Stream,
 }
 
-/// What a transport is made of.
+/// What a transport of the movie is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parts {
     /// Which frame goes next.
@@ -116,70 +96,19 @@ impl Queue {
     }
 }
 
-impl Format {
-    /// Whether frames of this codec can be written so.
-    pub fn carries(self, codec: Codec) -> bool {
-        match self {
-            Self::ElementaryStream => true,
-            Self::Rtp => payload_format(codec).is_some(),
-            Self::Ts => stream_type(codec, true).is_some(),
-            Self::Mp4 | Self::FragmentedMp4 => file_coding(codec, true).is_some(),
-        }
-    }
-
-    /// The same for a transport.
-    ///
-    /// # Errors
-    /// When they cannot; with the reason, in which `transport` is the name of the one that was asked for.
-    pub fn check_codec(self, transport: &str, codec: Codec) -> Result<(), String> {
-        if self.carries(codec) {
-            return Ok(());
-        }
-        let container = match self {
-            Self::Ts => Some("a transport stream"),
-            Self::Mp4 | Self::FragmentedMp4 => Some("an MP4 file"),
-            Self::ElementaryStream | Self::Rtp => None,
-        };
-        if let Some(container) = container {
-            let others = match payload_format(codec) {
-                Some(_) => "a transport in RTP (udp, rtp+tcp) or over TCP without a container (tcp)",
-                None => "a transport over TCP without a container (tcp)",
-            };
-            return Err(format!(
-                "{transport} sends {container}, which here carries {}; the movie is {codec}: {others} carries it",
-                carried_by(|codec| self.carries(codec))
-            ));
-        }
-        Err(format!(
-            "{transport} sends RTP, which here carries {}; the movie is {codec}: a transport over TCP without RTP \
-             carries it",
-            carried()
-        ))
-    }
-
-    /// What a socket of this kind carries where nothing else is asked for.
-    pub const fn default_over(socket: Socket) -> Self {
-        match socket {
-            Socket::Datagram => Self::Rtp,
-            Socket::Stream => Self::ElementaryStream,
-        }
-    }
-}
-
 impl Session {
     /// True where the receiver opens a connection, and asks for the movie on it; else the sender begins by itself.
     pub const fn asks(self) -> bool {
         match self {
-            Self::None | Self::Rfc4571 | Self::Rtp => false,
-            Self::Http => true,
-            Self::Rtsp => true,
+            Self::None | Self::Rfc4571 => false,
+            Self::Http | Self::Rtsp => true,
         }
     }
 
     /// What such packets or bytes need over a socket of this kind.
     pub const fn default_of(format: Format, socket: Socket) -> Self {
         match (format, socket) {
-            (Format::Rtp, Socket::Stream) => Self::Rfc4571,
+            (Format::Rtp(_), Socket::Stream) => Self::Rfc4571,
             (Format::Mp4 | Format::FragmentedMp4, Socket::Stream) => Self::Http,
             _ => Self::None,
         }
@@ -215,12 +144,21 @@ impl Parts {
                 "a datagram has to say which frame it is of and what is missing before it, which an elementary stream does \
                  not: format \"rtp\" does",
             ),
-            (Format::Rtp, Session::None, SocketKind::Stream) => {
+            (Format::Rtp(RtpContent::TransportStream), _, SocketKind::Stream) => {
+                Err("RTP here carries a transport stream in datagrams")
+            }
+            (Format::Rtp(RtpContent::Frames), Session::None, SocketKind::Stream) => {
                 Err("a stream of bytes does not say where an RTP packet ends: session \"rfc4571\" does")
             }
-            (Format::ElementaryStream | Format::Ts | Format::Mp4 | Format::FragmentedMp4, Session::Rtsp, _) => {
-                Err("RTSP here carries packets of RTP: format \"rtp\"")
-            }
+            (
+                Format::ElementaryStream
+                | Format::Rtp(RtpContent::TransportStream)
+                | Format::Ts
+                | Format::Mp4
+                | Format::FragmentedMp4,
+                Session::Rtsp,
+                _,
+            ) => Err("RTSP here carries packets of RTP with frames in them: format \"rtp\""),
             (_, Session::Rfc4571, SocketKind::Datagram(_)) => {
                 Err("RFC 4571 says where packets end in a stream of bytes; a datagram ends by itself")
             }
@@ -230,10 +168,6 @@ impl Parts {
             (Format::Ts, Session::Rfc4571, SocketKind::Stream) => {
                 Err("RFC 4571 says where packets end, and those of a transport stream have 188 bytes: session \"none\"")
             }
-            (Format::Ts, Session::Rtp, SocketKind::Stream) => Err("RTP here carries a transport stream in datagrams"),
-            (Format::Rtp | Format::ElementaryStream, Session::Rtp, _) => {
-                Err("session \"rtp\" is of a transport stream; the format \"rtp\" carries the movie itself")
-            }
             (Format::Mp4, _, SocketKind::Datagram(_)) => Err(
                 "the index of an MP4 file says where in it every frame stands, and datagrams may be missing: format \"ts\" goes \
                  in them",
@@ -242,12 +176,10 @@ impl Parts {
                 "a fragment of an MP4 file is found behind the one before it, and datagrams may be missing: format \"ts\" goes in them",
             ),
             (_, Session::Http, SocketKind::Datagram(_)) => Err("HTTP/1.1 is spoken over a stream of bytes"),
-            (
-                Format::Mp4 | Format::FragmentedMp4,
-                Session::None | Session::Rfc4571 | Session::Rtp,
-                SocketKind::Stream,
-            ) => Err("an MP4 file is fetched by its receiver: session \"http\" does that"),
-            (Format::ElementaryStream | Format::Rtp, Session::Http, SocketKind::Stream) => {
+            (Format::Mp4 | Format::FragmentedMp4, Session::None | Session::Rfc4571, SocketKind::Stream) => {
+                Err("an MP4 file is fetched by its receiver: session \"http\" does that")
+            }
+            (Format::ElementaryStream | Format::Rtp(RtpContent::Frames), Session::Http, SocketKind::Stream) => {
                 Err("HTTP carries files and transport streams here: format \"mp4\", \"fmp4\" or \"ts\"")
             }
             (Format::Mp4, Session::Http, SocketKind::Stream) if !matches!(self.queue, Queue::Direct) => Err(

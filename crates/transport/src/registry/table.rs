@@ -3,7 +3,8 @@
 use framewire_units::DataSize;
 
 use super::Profile;
-use super::parts::{Format, Parts, Queue, Session, SocketKind};
+use super::format::{Format, RtpContent};
+use super::parts::{Parts, Queue, Session, SocketKind};
 use crate::datagram::Overflow;
 
 /// Every entry, in the order in which they are shown.
@@ -38,7 +39,12 @@ pub(super) fn entry_of(parts: Parts) -> Option<&'static Profile> {
 
 /// RTP over UDP.
 const fn rtp(queue: Queue, overflow: Overflow) -> Parts {
-    Parts { queue, format: Format::Rtp, session: Session::None, socket: SocketKind::Datagram(overflow) }
+    Parts {
+        queue,
+        format: Format::Rtp(RtpContent::Frames),
+        session: Session::None,
+        socket: SocketKind::Datagram(overflow),
+    }
 }
 
 /// The elementary stream over TCP.
@@ -181,7 +187,7 @@ pub(super) const TCP_OBS: Profile =
 pub(super) const RTP_TCP: Profile = Profile {
     name: "rtp+tcp",
     summary: "RTP over TCP, each packet behind its length (RFC 4571).",
-    parts: Parts { queue: Queue::Direct, format: Format::Rtp, session: Session::Rfc4571, socket: SocketKind::Stream },
+    parts: Parts { session: Session::Rfc4571, socket: SocketKind::Stream, ..UDP.parts },
     ..TCP
 };
 
@@ -202,7 +208,7 @@ pub(super) const TS: Profile = Profile {
 pub(super) const TS_RTP: Profile = Profile {
     name: "ts+rtp",
     summary: "An MPEG transport stream in RTP over UDP (RFC 2250, section 2); a send waits for room.",
-    parts: transport_stream(Session::Rtp, SocketKind::Datagram(Overflow::Wait)),
+    parts: Parts { format: Format::Rtp(RtpContent::TransportStream), ..TS.parts },
     ..UDP_BLOCKING
 };
 
@@ -247,7 +253,7 @@ pub(super) const HTTP_FMP4: Profile = Profile {
 pub(super) const RTSP: Profile = Profile {
     name: "rtsp",
     summary: "RTP in a connection of RTSP, which the receiver opens to ask for the movie.",
-    parts: Parts { queue: Queue::Direct, format: Format::Rtp, session: Session::Rtsp, socket: SocketKind::Stream },
+    parts: Parts { session: Session::Rtsp, socket: SocketKind::Stream, ..UDP.parts },
     ..TCP
 };
 
@@ -255,11 +261,6 @@ pub(super) const RTSP: Profile = Profile {
 pub(super) const RTSP_UDP: Profile = Profile {
     name: "rtsp+udp",
     summary: "RTP over UDP, beside a connection of RTSP on which the receiver asks for the movie.",
-    parts: Parts {
-        queue: Queue::Direct,
-        format: Format::Rtp,
-        session: Session::Rtsp,
-        socket: SocketKind::Datagram(Overflow::Drop),
-    },
+    parts: Parts { session: Session::Rtsp, ..UDP.parts },
     ..UDP
 };
