@@ -129,7 +129,7 @@ fn talk(client: &mut dyn Client, data: &[u8], piece: usize, room: usize, step: D
         while let Some(Opening { channels, client: (rtp, _) }) = client.poll_opening() {
             client.handle_opened(now, (rtp % 3 > 0).then_some((6_000, 6_001)));
             if let Arrival::Bytes(bytes) = arrival {
-                let ids = channels.iter().map(|setup| setup.channel.id);
+                let ids = channels.iter().map(|setup| setup.id);
                 ids.for_each(|id| client.handle_arrival(now, id, Arrival::Datagram(bytes)));
             }
         }

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use framewire_session::half::{ChannelId, ChannelKind, End};
+use framewire_session::half::{ChannelId, End};
 use framewire_session::{ChannelSetup, SocketsSetup};
 use framewire_sockets::{
     OpenError, TcpListener, TcpOptions, TcpRead, TcpReceiver, TcpSender, UdpOptions, UdpRead, UdpReceiver, UdpSender,
@@ -62,17 +62,17 @@ impl Channel {
     /// Opens what can be opened before the flow begins: not the connections of this end.
     pub(crate) fn open(setup: &ChannelSetup, place: &Place, shared: Option<DataSize>) -> Result<Self, OpenError> {
         let (own, peer) = (place.own(setup.port), place.peer(setup.port));
-        let socket = match (&setup.sockets, setup.channel.kind) {
-            (SocketsSetup::Stream(settings), ChannelKind::Stream(opened_by)) => {
+        let socket = match &setup.sockets {
+            SocketsSetup::Stream(opened_by, settings) => {
                 let options = options_of(place.end, settings);
                 match peer {
-                    Some(peer) if opened_by == place.end => {
+                    Some(peer) if *opened_by == place.end => {
                         Socket::Closed(options, Some(own).filter(|own| own.port() > 0), peer)
                     }
                     _ => Socket::Listening(TcpListener::bind(own, &options)?),
                 }
             }
-            (SocketsSetup::Datagram(ends), _) => {
+            SocketsSetup::Datagram(ends) => {
                 let own_end = if place.end == End::Sender { 0 } else { 1 };
                 let options = udp_options(&ends[own_end], shared);
                 match peer {
@@ -80,12 +80,9 @@ impl Channel {
                     None => Socket::Bound(UdpReceiver::bind(own, &options)?),
                 }
             }
-            (SocketsSetup::Stream(_), ChannelKind::Datagram) => {
-                unreachable!("invariant: a channel of datagrams has sockets of datagrams")
-            }
         };
         let listened = Listened::default();
-        Ok(Self { id: setup.channel.id, is_media: setup.is_media(), socket, listened, has_ended: false })
+        Ok(Self { id: setup.id, is_media: setup.is_media(), socket, listened, has_ended: false })
     }
 
     /// That of datagrams to and from a peer, at a port of this host: 0 is any.
@@ -95,7 +92,7 @@ impl Channel {
         };
         let socket = Socket::datagrams(own, peer, &udp_options(sender, None))?;
         let listened = Listened::default();
-        Ok(Self { id: setup.channel.id, is_media: setup.is_media(), socket, listened, has_ended: false })
+        Ok(Self { id: setup.id, is_media: setup.is_media(), socket, listened, has_ended: false })
     }
 
     /// That of a connection which is open, and on which the peer asks.

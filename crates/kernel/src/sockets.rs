@@ -60,7 +60,7 @@ impl<C: Clock> FlowSockets<C> {
         let send_buffer_of = |setup: &ChannelSetup| {
             let SocketsSetup::Datagram([sender, _]) = &setup.sockets else { return None };
             let SendBuffer::Of(other) = sender.send_buffer else { return None };
-            let other = setups.iter().find(|setup| setup.channel.id == other)?;
+            let other = setups.iter().find(|setup| setup.id == other)?;
             let SocketsSetup::Datagram([sender, _]) = &other.sockets else { return None };
             if let SendBuffer::Own(size) = sender.send_buffer { size } else { None }
         };
@@ -96,7 +96,7 @@ impl<C: Clock> FlowSockets<C> {
         peers: [SocketAddr; 2],
     ) -> Result<(u16, u16), OpenError> {
         let [first, second] = setups;
-        self.channels.retain(|channel| setups.iter().all(|setup| setup.channel.id != channel.id));
+        self.channels.retain(|channel| setups.iter().all(|setup| setup.id != channel.id));
         let mut tries = 0;
         loop {
             tries += 1;

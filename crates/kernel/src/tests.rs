@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use framewire_endpoint::RunClock;
-use framewire_session::half::{Arrival, Channel, ChannelId, ChannelKind, Channels, End, Wait};
+use framewire_session::half::{Arrival, ChannelId, Channels, End, Wait};
 use framewire_session::lifecycle::{EndProgress, FlowEnd, HostSockets};
 use framewire_session::{Carries, ChannelSetup, ConnectionSettings, MOVIE_CHANNEL, RTCP_CHANNEL, SocketsSetup};
 use framewire_sockets::{UdpOptions, UdpSocket};
@@ -24,8 +24,8 @@ fn open(setups: &[ChannelSetup], end: End, own: SocketAddr, peer: Option<SocketA
 fn stream(opened_by: End) -> ChannelSetup {
     let congestion = Some("reno".to_owned());
     let settings = ConnectionSettings { congestion, send_buffer: None, unsent_limit: None, options: None, mtu: 1_500 };
-    let channel = Channel { id: MOVIE_CHANNEL, kind: ChannelKind::Stream(opened_by) };
-    ChannelSetup { channel, carries: Carries::Movie, port: 0, sockets: SocketsSetup::Stream(settings) }
+    let sockets = SocketsSetup::Stream(opened_by, settings);
+    ChannelSetup { id: MOVIE_CHANNEL, carries: Carries::Movie, port: 0, sockets }
 }
 
 /// What comes within ten seconds.
@@ -75,8 +75,7 @@ fn either_end_opens_a_connection_on_which_both_speak() {
 /// A flow of packets, with reports at the next port.
 fn packets() -> Vec<ChannelSetup> {
     let movie = ChannelSetup::of_announced(false);
-    let channel = Channel { id: RTCP_CHANNEL, kind: ChannelKind::Datagram };
-    let reports = ChannelSetup { channel, carries: Carries::Control, port: 1, ..movie.clone() };
+    let reports = ChannelSetup { id: RTCP_CHANNEL, carries: Carries::Control, port: 1, ..movie.clone() };
     vec![movie, reports]
 }
 

@@ -9,9 +9,9 @@ use framewire_kernel::{FlowSockets, Place};
 use framewire_recording::spool::Spool;
 use framewire_recording::{SentRecords, WriteError};
 use framewire_scenario::Scenario;
-use framewire_session::half::{ChannelKind, End};
+use framewire_session::half::End;
 use framewire_session::lifecycle::{FlowEnd, FlowOutcome, MovieSending};
-use framewire_session::{Announcement, Carries, FlowRecording, FlowSetup};
+use framewire_session::{Announcement, Carries, FlowRecording, FlowSetup, SocketsSetup};
 use framewire_sockets::wait_watching;
 use framewire_transport::TransportKind;
 use framewire_transport::registry::{Format, RtpContent};
@@ -162,7 +162,7 @@ fn not_between_machines(setup: &FlowSetup) -> Option<&'static str> {
     let transport: Option<TransportKind> = setup.transport().parse().ok();
     let is_rtp = transport.is_some_and(|transport| transport.profile().parts.format == Format::Rtp(RtpContent::Frames));
     let channels = setup.channels();
-    let asks = channels.iter().any(|setup| setup.channel.kind == ChannelKind::Stream(End::Receiver));
+    let asks = channels.iter().any(|setup| matches!(setup.sockets, SocketsSetup::Stream(End::Receiver, _)));
     match channels.len() {
         _ if asks => Some(
             "its receiver asks for the movie; framewire send --to is of transports whose sender opens the connection",

@@ -61,7 +61,7 @@ impl AskedFor {
         };
         let half = packets.receiver(session);
         let session = ReceiverSession::new(half, ReceiverLog::new(recording));
-        let session = session.over(vec![ChannelSetup::of_asked().channel]);
+        let session = session.over(vec![ChannelSetup::of_asked().channel()]);
         Ok(session.with_asking(Some(Asked::new(asking, MOVIE_CHANNEL))))
     }
 }

@@ -27,8 +27,8 @@ const UDP_RECEIVE_BUFFER: DataSize = DataSize::from_bytes(425_984);
 /// A channel of a flow, as a world opens it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChannelSetup {
-    /// Its number, and what it is.
-    pub channel: Channel,
+    /// Its number.
+    pub id: ChannelId,
     /// What goes on it.
     pub carries: Carries,
     /// By how much its port is higher than that of the flow, at both ends.
@@ -55,8 +55,8 @@ pub enum Carries {
 pub enum SocketsSetup {
     /// Of datagrams: at the sender, and at the receiver.
     Datagram([DatagramSocketSetup; 2]),
-    /// Of a stream: at the sender. The receiver has the kernel's own settings.
-    Stream(ConnectionSettings),
+    /// Of a stream, which this end opens: at the sender. The receiver has the kernel's own settings.
+    Stream(End, ConnectionSettings),
 }
 
 /// What a socket of datagrams is to be like.
@@ -90,6 +90,15 @@ impl DatagramSocketSetup {
 }
 
 impl ChannelSetup {
+    /// The channel itself.
+    pub fn channel(&self) -> Channel {
+        let kind = match self.sockets {
+            SocketsSetup::Datagram(_) => ChannelKind::Datagram,
+            SocketsSetup::Stream(opened_by, _) => ChannelKind::Stream(opened_by),
+        };
+        Channel { id: self.id, kind }
+    }
+
     /// The channel of packets of the movie, or of its sound, whose sender's socket is like this.
     pub(crate) fn of_packets(id: ChannelId, send_buffer: Option<DataSize>, reports_errors: bool) -> Self {
         let (carries, port) = if id == SOUND_CHANNEL { (Carries::Sound, SOUND_PORTS) } else { (Carries::Movie, 0) };
@@ -99,28 +108,25 @@ impl ChannelSetup {
             ..DatagramSocketSetup::AMPLE
         };
         let sockets = SocketsSetup::Datagram([sender, DatagramSocketSetup::RECEIVING]);
-        Self { channel: Channel { id, kind: ChannelKind::Datagram }, carries, port, sockets }
+        Self { id, carries, port, sockets }
     }
 
     /// That of the reports about the packets of a channel: at the next port up (RFC 3550, section 11).
     pub(crate) fn of_reports(media: &Self) -> Self {
-        let channel = Channel { id: rtcp_of(media.channel.id), kind: ChannelKind::Datagram };
         let sockets = SocketsSetup::Datagram([DatagramSocketSetup::AMPLE; 2]);
-        Self { channel, carries: Carries::Control, port: media.port + 1, sockets }
+        Self { id: rtcp_of(media.id), carries: Carries::Control, port: media.port + 1, sockets }
     }
 
     /// The channel of a movie in a stream of bytes, which this end opens.
     pub(crate) fn of_stream(opened_by: End, connection: &ConnectionSettings) -> Self {
-        let channel = Channel { id: MOVIE_CHANNEL, kind: ChannelKind::Stream(opened_by) };
-        let sockets = SocketsSetup::Stream(connection.clone());
-        Self { channel, carries: Carries::Movie, port: 0, sockets }
+        let sockets = SocketsSetup::Stream(opened_by, connection.clone());
+        Self { id: MOVIE_CHANNEL, carries: Carries::Movie, port: 0, sockets }
     }
 
     /// That on which a receiver asks for a movie in packets, which it opens; packets of the network have at most `mtu` bytes.
     pub(crate) fn of_requests(mtu: u16) -> Self {
-        let channel = Channel { id: REQUESTS_CHANNEL, kind: ChannelKind::Stream(End::Receiver) };
-        let sockets = SocketsSetup::Stream(ConnectionSettings::of_kernel(mtu));
-        Self { channel, carries: Carries::Control, port: 0, sockets }
+        let sockets = SocketsSetup::Stream(End::Receiver, ConnectionSettings::of_kernel(mtu));
+        Self { id: REQUESTS_CHANNEL, carries: Carries::Control, port: 0, sockets }
     }
 
     /// The two channels of levels of a ladder: for packets, and at the next port up for control (section 5.1 of the VTP paper).
@@ -128,7 +134,7 @@ impl ChannelSetup {
         let of = |id, carries, port, send_buffer| {
             let sender = DatagramSocketSetup { send_buffer, ..DatagramSocketSetup::RECEIVING };
             let sockets = SocketsSetup::Datagram([sender, DatagramSocketSetup::RECEIVING]);
-            Self { channel: Channel { id, kind: ChannelKind::Datagram }, carries, port, sockets }
+            Self { id, carries, port, sockets }
         };
         let own = SendBuffer::Own(send_buffer);
         vec![of(packets, Carries::Levels, 0, own), of(control, Carries::Control, 1, SendBuffer::Of(packets))]

@@ -31,8 +31,8 @@ pub use channels::{
 };
 pub use content::{ContentLog, ContentMatcher};
 pub use flow::{
-    AdaptiveSetup, BuildError, BulkSetup, CommonSetup, ConnectionSettings, DatagramSetup, ExternalSetup, FlowRecording,
-    FlowSetup, StreamSetup,
+    AdaptiveSetup, BuildError, BulkSetup, CommonSetup, ConnectionSettings, DatagramSetup, Ends, ExternalSetup,
+    FlowRecording, FlowSetup, Halves, StreamSetup,
 };
 pub use plan::SendingPlan;
 pub use receiver::{ReceiverLog, ReceiverSession, ReceivingHalf};

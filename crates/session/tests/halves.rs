@@ -156,7 +156,7 @@ fn what_a_setup_says_of_its_channels_is_what_both_halves_want() {
     let mut counts = Vec::new();
     for (transport, more) in all {
         let setup = setup_of(transport, more);
-        let channels: Vec<Channel> = setup.channels().into_iter().map(|setup| setup.channel).collect();
+        let channels: Vec<Channel> = setup.channels().into_iter().map(|setup| setup.channel()).collect();
         let (sender, receiver) = halves_of(&setup);
         assert_eq!((sender.channels(), receiver.channels()), (channels.clone(), channels.clone()), "{transport}");
         if channels.len() > 1 {

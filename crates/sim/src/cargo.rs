@@ -4,7 +4,8 @@ use framewire_session::half::ChannelId;
 use framewire_tcp::Segment;
 use framewire_units::DataSize;
 
-use crate::socket;
+/// Bytes of the headers of IPv4 (RFC 791, 3.1) and UDP (RFC 768).
+const IP_AND_UDP_HEADERS: u64 = 28;
 
 /// A packet of a flow.
 pub(crate) struct Cargo {
@@ -37,10 +38,10 @@ impl Cargo {
     }
 
     /// Bytes of its IP packet; before its body was taken.
-    pub(crate) fn packet_size(&self) -> u64 {
+    pub(crate) fn packet_size(&self) -> DataSize {
         match &self.body {
-            Body::Datagram(_, bytes) => socket::packet_size(DataSize::from_bytes(bytes.len() as u64)).as_bytes(),
-            Body::Segment(segment) => segment.packet_size().as_bytes(),
+            Body::Datagram(_, bytes) => DataSize::from_bytes(bytes.len() as u64 + IP_AND_UDP_HEADERS),
+            Body::Segment(segment) => segment.packet_size(),
         }
     }
 

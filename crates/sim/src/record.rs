@@ -169,7 +169,7 @@ impl Entry {
 impl FlowRecord {
     /// What goes on a channel, and at which port that is: of a bulk flow, bytes at its own.
     fn channel(&self, id: u8) -> (Option<Carries>, u16) {
-        let channel = self.channels.iter().find(|setup| setup.channel.id.0 == id);
+        let channel = self.channels.iter().find(|setup| setup.id.0 == id);
         (channel.map(|setup| setup.carries), self.port + channel.map_or(0, |setup| setup.port))
     }
 

@@ -327,7 +327,7 @@ impl GroupRun {
                     if let Some(rates) = self.rates.as_mut().filter(|_| to == Port::Receiver)
                         && let Some(counted) = self.flows[self.places[flow]].counted_as(connection)
                     {
-                        rates.handle_packet(self.places[flow], counted, cargo.packet_size());
+                        rates.handle_packet(self.places[flow], counted, cargo.packet_size().as_bytes());
                     }
                     if let Some(watched) = self.watched.as_mut().filter(|_| to == Port::Receiver) {
                         watched.handle_packet(self.places[flow], cargo.payload);

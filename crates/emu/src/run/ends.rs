@@ -5,9 +5,9 @@ use std::path::Path;
 
 use framewire_emu::{Clock, Lane};
 use framewire_kernel::{FlowSockets, Place};
-use framewire_session::FlowSetup;
 use framewire_session::half::End;
 use framewire_session::lifecycle::{FlowEnd, FlowEnds, FlowOutcome, Notice};
+use framewire_session::{FlowSetup, Halves};
 use framewire_sockets::OpenError;
 use framewire_units::Seed;
 use framewire_world::{FlowState, received_file, received_sound};
@@ -36,36 +36,31 @@ pub struct OneFlow<'a> {
 
 impl Ends {
     /// Opens the sockets of a flow at this port in both hosts of the lane. What is received is written to files in `received`.
-    /// `None` of a flow that has no halves.
     ///
     /// # Errors
     /// When the flow cannot be built, a port is taken, the kernel does not make a socket as the flow says, or a file cannot be
     /// created.
     pub fn open(
-        setup: &FlowSetup,
+        (setup, halves): (&FlowSetup, Halves<'_>),
         (port, session): (u16, Seed),
         (lane, clock): (Lane<'_>, Clock),
         received: &Path,
-    ) -> Result<Option<Self>, Failure> {
+    ) -> Result<Self, Failure> {
         let channels = setup.channels();
-        if channels.is_empty() {
-            return Ok(None);
-        }
         let sound = received_sound(setup).map(|name| create(&received.join(name))).transpose()?;
         let movies = [create(&received.join(received_file(setup)))?, sound.unwrap_or_default()];
-        let ends = FlowEnds::of(setup, session, movies).map_err(Failure::run)?;
-        let Some(ends) = ends else { return Ok(None) };
+        let ends = FlowEnds::of(halves, session, movies).map_err(Failure::run)?;
         let open = |end, own: SocketAddr, peer: SocketAddr| {
             let place = Place { end, own, peer: Some(peer) };
             FlowSockets::open(&channels, &place, clock)
         };
         let failed = |end| move |error: OpenError| cannot_open(setup.name(), end, error);
         let (sender, receiver) = (sender_address(port), receiver_address(port));
-        Ok(Some(Self {
+        Ok(Self {
             ends,
             sender: lane.in_sender(|| open(End::Sender, sender, receiver))?.map_err(failed("sender"))?,
             receiver: lane.in_receiver(|| open(End::Receiver, receiver, sender))?.map_err(failed("receiver"))?,
-        }))
+        })
     }
 
     /// Both, to the end; `settle` waits until nothing is under way in the network.

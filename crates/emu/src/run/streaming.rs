@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use framewire_emu::{Clock, Lane, World};
 use framewire_session::lifecycle::{BulkSending, FlowOutcome, Settling, UnderWay};
-use framewire_session::{BulkSetup, ExternalSetup, FlowSetup};
+use framewire_session::{BulkSetup, Ends as At, ExternalSetup, FlowSetup};
 use framewire_units::Timestamp;
 use framewire_world::{Event, port, received_file, session_seed};
 
@@ -108,18 +108,19 @@ impl<'a> Streaming<'a> {
 
     fn open(&self, flow: usize, received: &Path) -> Result<Opened<'a>, Failure> {
         let (setup, lane) = (&self.setups[flow], self.lane_of(flow));
-        match setup {
-            FlowSetup::External(setup) => return Ok(Opened::External(setup)),
-            FlowSetup::Bulk(setup) => {
+        match setup.ends() {
+            At::Applications(setup) => Ok(Opened::External(setup)),
+            At::Bulk(setup) => {
                 let plan = BulkPlan::new(setup, port(flow));
                 let receiving = lane.in_receiver(|| BulkReceiving::open(&plan))??;
-                return Ok(Opened::Bulk(setup, plan, receiving));
+                Ok(Opened::Bulk(setup, plan, receiving))
             }
-            FlowSetup::Datagram(_) | FlowSetup::Stream(_) | FlowSetup::Adaptive(_) => {}
+            At::Halves(halves) => {
+                let place = (port(flow), session_seed(&self.plan.scenario, flow));
+                let ends = Ends::open((setup, halves), place, (lane, self.clock), received)?;
+                Ok(Opened::Ends(Box::new(ends)))
+            }
         }
-        let place = (port(flow), session_seed(&self.plan.scenario, flow));
-        let ends = Ends::open(setup, place, (lane, self.clock), received)?;
-        Ok(Opened::Ends(Box::new(ends.expect("invariant: every other flow has two halves"))))
     }
 
     /// Both sides of one flow, to the end.

@@ -108,7 +108,7 @@ impl Connection {
         while let Some(Opening { channels, client }) = self.client.poll_opening() {
             let peers = [client.0, client.1].map(|port| SocketAddr::new(self.peer.ip(), port));
             let ports = self.sockets.open_pair(&channels, self.own.ip(), peers);
-            self.watched.retain(|(id, _)| channels.iter().all(|setup| setup.channel.id != *id));
+            self.watched.retain(|(id, _)| channels.iter().all(|setup| setup.id != *id));
             self.client.handle_opened(now, ports.ok());
             has_answered = true;
         }

@@ -92,14 +92,14 @@ impl DatagramSetup {
         let sound = self.packets.sound().map(|_| SOUND_CHANNEL);
         let of_packets = |id| ChannelSetup::of_packets(id, self.common.send_buffer(), self.error_reports);
         let media: Vec<ChannelSetup> = [MOVIE_CHANNEL].into_iter().chain(sound).map(of_packets).collect();
-        let has_reports = |of: &&ChannelSetup| self.rtcp.iter().any(|rtcp| rtcp.media == of.channel.id);
+        let has_reports = |of: &&ChannelSetup| self.rtcp.iter().any(|rtcp| rtcp.media == of.id);
         let reports: Vec<ChannelSetup> = media.iter().filter(has_reports).map(ChannelSetup::of_reports).collect();
         let requests = self.rtsp.as_ref().map(|_| ChannelSetup::of_requests(self.common.settings.mtu));
         media.into_iter().chain(reports).chain(requests).collect()
     }
 
     fn channels_of_halves(&self) -> Vec<Channel> {
-        self.channels().into_iter().map(|setup| setup.channel).collect()
+        self.channels().into_iter().map(|setup| setup.channel()).collect()
     }
 
     /// The same flow, whose RTCP draws from this seed.

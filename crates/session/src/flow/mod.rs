@@ -3,6 +3,7 @@
 mod adaptive;
 mod bulk;
 mod datagram;
+mod ends;
 mod external;
 mod file;
 mod movie;
@@ -25,6 +26,7 @@ use framewire_units::{DataSize, Duration, Seed, Timestamp};
 pub use self::adaptive::AdaptiveSetup;
 pub use self::bulk::BulkSetup;
 pub use self::datagram::DatagramSetup;
+pub use self::ends::{Ends, Halves};
 pub use self::external::ExternalSetup;
 pub use self::recording::FlowRecording;
 pub(crate) use self::shown::Carried;

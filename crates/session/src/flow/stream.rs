@@ -61,7 +61,7 @@ impl StreamSetup {
     }
 
     fn channels_of_halves(&self) -> Vec<Channel> {
-        self.channels().into_iter().map(|setup| setup.channel).collect()
+        self.channels().into_iter().map(|setup| setup.channel()).collect()
     }
 
     /// What the receiver asks for, where it does by HTTP.

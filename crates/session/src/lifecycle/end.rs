@@ -8,7 +8,7 @@ use super::received_movie::ReceivedMovie;
 use super::receiving::MovieReceiving;
 use super::sending::MovieSending;
 use super::sockets::HostSockets;
-use crate::flow::{BuildError, FlowSetup};
+use crate::flow::{BuildError, Halves};
 use crate::half::{ChannelId, Wait};
 
 /// What is shown of an end.
@@ -84,31 +84,21 @@ pub enum FlowEnds {
 }
 
 impl FlowEnds {
-    /// Those of a flow whose halves draw from `session`; what comes whole of the movie and of its sound is kept so. `None` for
-    /// what has no halves: connections that always have data, and applications.
+    /// Those of a flow whose halves draw from `session`; what comes whole of the movie and of its sound is kept so.
     ///
     /// # Errors
     /// When the flow cannot be built.
-    pub fn of(setup: &FlowSetup, session: Seed, received: [ReceivedMovie; 2]) -> Result<Option<Self>, BuildError> {
-        let [movie, sound] = received;
-        let halves = match setup {
-            FlowSetup::Datagram(setup) => (setup.sender(), setup.receiver()),
-            FlowSetup::Stream(setup) => (setup.sender(), setup.receiver()),
-            FlowSetup::Adaptive(setup) => {
-                let serving = AdaptiveServing::new(setup.sender(session)?, setup.start, setup.common.samples());
-                let viewing = AdaptiveViewing::new(setup.receiver(session), setup.start, movie);
-                return Ok(Some(Self::Levels(serving, viewing)));
+    pub fn of(halves: Halves<'_>, session: Seed, received: [ReceivedMovie; 2]) -> Result<Self, BuildError> {
+        let (sending, receiving) = match halves {
+            Halves::Datagram(setup) => setup.ends(received),
+            Halves::Stream(setup) => setup.ends(received),
+            Halves::Adaptive(setup) => {
+                let [movie, _] = received;
+                let (serving, viewing) = setup.ends(session, movie)?;
+                return Ok(Self::Levels(serving, viewing));
             }
-            FlowSetup::Bulk(_) | FlowSetup::External(_) => return Ok(None),
         };
-        let (sender, receiver) = halves;
-        let sending = MovieSending::new(sender, setup.common().samples());
-        let receiving = MovieReceiving::new(receiver, movie);
-        let receiving = match setup.sound() {
-            Some(format) => receiving.with_sound(sound, format),
-            None => receiving,
-        };
-        Ok(Some(Self::Movie(sending, receiving)))
+        Ok(Self::Movie(sending, receiving))
     }
 
     /// Both, the sender first.

@@ -45,7 +45,7 @@ impl Outlet for OwnWires<'_> {
     fn send(&mut self, now: Timestamp, from: Port, segment: Segment) {
         let station = if from == Port::Sender { self.station } else { 0 };
         let cargo = Cargo::segment(self.flow, self.connection, segment);
-        self.wires.send(now, from, station, segment.packet_size(), cargo);
+        self.wires.send(now, from, station, cargo.packet_size(), cargo);
     }
 
     fn is_local(&self) -> bool {

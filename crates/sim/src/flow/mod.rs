@@ -9,8 +9,8 @@ use framewire_link::Port;
 use framewire_recording::record::RateSample;
 use framewire_scenario::Scenario;
 use framewire_session::half::ChannelId;
-use framewire_session::lifecycle::{FlowEnds, FlowOutcome, ReceivedMovie};
-use framewire_session::{ConnectionSettings, FlowSetup};
+use framewire_session::lifecycle::{FlowOutcome, ReceivedMovie};
+use framewire_session::{ConnectionSettings, Ends, FlowSetup, Halves};
 use framewire_units::{Seed, Timestamp};
 use framewire_world::{session_seed, start_of};
 
@@ -46,35 +46,36 @@ impl Flow {
         received: [ReceivedMovie; 2],
     ) -> Result<Self, SimError> {
         let seed = |place: &[u64]| Seed(scenario.seed().stream("tcp", place).next_u64());
-        Ok(match setup {
-            FlowSetup::Bulk(setup) => {
+        let halves = match setup.ends() {
+            Ends::Halves(halves) => halves,
+            Ends::Bulk(setup) => {
                 let seed_of = |connection| match connection {
                     0 => seed(&[number as u64]),
                     further => seed(&[number as u64, further as u64]),
                 };
                 let start_of = |connection| Timestamp::ZERO + start_of(scenario, number, connection);
                 let flow = BulkFlow::new(setup, number, largest_packet, seed_of, start_of)?;
-                Self::Bulk(Box::new(flow))
+                return Ok(Self::Bulk(Box::new(flow)));
             }
-            setup => {
-                let ends = FlowEnds::of(setup, session_seed(scenario, number), received);
-                let ends = ends.map_err(|error| SimError::Input(error.to_string()))?;
-                let configs = |settings: &ConnectionSettings| {
-                    tcp_configs(setup.name(), settings, largest_packet, seed(&[number as u64]))
-                };
-                let place = (number, usize::from(setup.settings().station));
-                let sockets = FlowSockets::open(place, &setup.channels(), configs, Timestamp::ZERO)?;
-                match (ends, setup) {
-                    (Some(FlowEnds::Movie(sending, receiving)), _) => {
-                        Self::Movie(Box::new(MovieFlow::new(sockets, sending, receiving)))
-                    }
-                    (Some(FlowEnds::Levels(serving, viewing)), FlowSetup::Adaptive(setup)) => {
-                        Self::Adaptive(Box::new(AdaptiveFlow::new(setup, sockets, serving, viewing)))
-                    }
-                    _ => unreachable!("invariant: check_scenario has refused applications"),
-                }
+            Ends::Applications(_) => {
+                return Err(SimError::Input(format!("flow {}: applications run in the emulated world", setup.name())));
             }
-        })
+        };
+        let configs =
+            |settings: &ConnectionSettings| tcp_configs(setup.name(), settings, largest_packet, seed(&[number as u64]));
+        let place = (number, usize::from(setup.settings().station));
+        let sockets = FlowSockets::open(place, &setup.channels(), configs, Timestamp::ZERO)?;
+        let (sending, receiving) = match halves {
+            Halves::Datagram(setup) => setup.ends(received),
+            Halves::Stream(setup) => setup.ends(received),
+            Halves::Adaptive(setup) => {
+                let [movie, _] = received;
+                let ends = setup.ends(session_seed(scenario, number), movie);
+                let (serving, viewing) = ends.map_err(|error| SimError::Input(error.to_string()))?;
+                return Ok(Self::Adaptive(Box::new(AdaptiveFlow::new(setup, sockets, serving, viewing))));
+            }
+        };
+        Ok(Self::Movie(Box::new(MovieFlow::new(sockets, sending, receiving))))
     }
 
     /// As which of its connections a packet that comes out at the receiver's host counts: all of a stream is one, but for

@@ -16,4 +16,3 @@ pub use memory::truesize;
 
 pub(crate) use sockets::FlowSockets;
 pub(crate) use stream::{endpoint_sample, timed_out};
-pub(crate) use udp::packet_size;

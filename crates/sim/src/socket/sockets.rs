@@ -2,7 +2,7 @@
 
 use framewire_link::Port;
 use framewire_recording::record::FlowSample;
-use framewire_session::half::{Arrival, ChannelId, ChannelKind, Channels};
+use framewire_session::half::{Arrival, ChannelId, Channels};
 use framewire_session::lifecycle::{Came, HostSockets};
 use framewire_session::{ChannelSetup, MOVIE_CHANNEL, SendBuffer, SocketsSetup};
 use framewire_tcp::{Segment, TcpConfig};
@@ -10,7 +10,7 @@ use framewire_transport::socket::{DatagramSend, SocketError};
 use framewire_units::{DataSize, Timestamp};
 
 use super::stream::{Connection, endpoint_sample, timed_out};
-use super::udp::{BufferPool, SendMemory, packet_size};
+use super::udp::{BufferPool, SendMemory};
 use crate::cargo::Cargo;
 use crate::error::SimError;
 use crate::record::FlowWires;
@@ -57,16 +57,16 @@ impl FlowSockets {
         configs: impl Fn(&framewire_session::ConnectionSettings) -> Result<(TcpConfig, TcpConfig), SimError>,
         now: Timestamp,
     ) -> Result<Self, SimError> {
-        let place = |id| setups.iter().position(|setup| setup.channel.id == id);
+        let place = |id| setups.iter().position(|setup| setup.id == id);
         let open = |setup: &ChannelSetup| {
-            let id = setup.channel.id;
-            let sockets = match (&setup.sockets, setup.channel.kind) {
-                (SocketsSetup::Stream(settings), ChannelKind::Stream(opened_by)) => {
+            let id = setup.id;
+            let sockets = match &setup.sockets {
+                SocketsSetup::Stream(opened_by, settings) => {
                     let (sender, receiver) = configs(settings)?;
                     let place = (flow, station, id);
-                    Sockets::Stream(Box::new(Connection::open(place, &sender, &receiver, opened_by, now)))
+                    Sockets::Stream(Box::new(Connection::open(place, &sender, &receiver, *opened_by, now)))
                 }
-                (SocketsSetup::Datagram([sender, _]), _) => match sender.send_buffer {
+                SocketsSetup::Datagram([sender, _]) => match sender.send_buffer {
                     SendBuffer::Own(size) => {
                         Sockets::Datagram(Some(SendMemory::new(size.unwrap_or(DEFAULT_SEND_BUFFER))))
                     }
@@ -75,9 +75,6 @@ impl FlowSockets {
                     }
                     SendBuffer::Ample => Sockets::Datagram(None),
                 },
-                (SocketsSetup::Stream(_), ChannelKind::Datagram) => {
-                    unreachable!("invariant: a channel of datagrams has sockets of datagrams")
-                }
             };
             Ok(Channel { id, is_media: setup.is_media(), sockets })
         };
@@ -244,7 +241,7 @@ impl Channels for SocketsAt<'_> {
         }
         let cargo = Cargo::datagram(self.sockets.flow, id, sequence, self.sockets.pool.filled(datagram));
         let station = if self.host == Port::Sender { self.sockets.station } else { 0 };
-        self.wires.send(self.now, self.host, station, packet_size(bytes), cargo);
+        self.wires.send(self.now, self.host, station, cargo.packet_size(), cargo);
         Ok(DatagramSend::Sent)
     }
 

@@ -4,9 +4,6 @@ use framewire_units::DataSize;
 
 use super::memory::truesize;
 
-/// Bytes of the headers of IPv4 (RFC 791, 3.1) and UDP (RFC 768).
-const IP_AND_UDP_HEADERS: u64 = 28;
-
 /// The send buffer of a UDP socket, as the kernel counts it.
 #[derive(Debug)]
 pub(crate) struct SendMemory {
@@ -51,11 +48,6 @@ impl SendMemory {
     pub(crate) fn free(&self) -> DataSize {
         DataSize::from_bytes(self.size) - self.used()
     }
-}
-
-/// IP bytes of a datagram of so many bytes.
-pub(crate) fn packet_size(datagram: DataSize) -> DataSize {
-    DataSize::from_bytes(datagram.as_bytes() + IP_AND_UDP_HEADERS)
 }
 
 /// Buffers of datagrams that have arrived, to be used again.

@@ -294,7 +294,7 @@ fn video_and_sound_go_in_datagrams_with_reports_that_are_signs_of_life() {
         client.drive(ms(0), &mut pipe).unwrap();
         assert!(heard.items(&pipe).is_empty(), "the ports are not known yet");
         let opening = client.poll_opening().expect("it wants channels");
-        opened.push((opening.channels.map(|setup| setup.channel.id), opening.client));
+        opened.push((opening.channels.map(|setup| setup.id), opening.client));
         client.handle_opened(ms(0), Some((7_000 + 2 * stream, 7_001 + 2 * stream)));
         client.drive(ms(0), &mut pipe).unwrap();
         let items = heard.items(&pipe);
