@@ -277,6 +277,7 @@ def test_transmissions_behind_a_wire_are_those_of_the_access_point() -> None:
 
 
 def test_what_is_worked_out_here_agrees_with_the_summary() -> None:
+    """Of a run of format 1, whose rates were over the duration; now the time of the first frame is in them."""
     throughput = stats.frame_throughput(RUN.frames)
     by_type, by_place = stats.loss_by_type(RUN.frames), stats.loss_by_place(RUN.frames)
     latencies = stats.percentiles(RUN.frames)
