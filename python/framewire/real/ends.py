@@ -298,7 +298,7 @@ def _check_ends(transport: str, *, with_description: bool) -> None:
             f"{transport}: its receiver asks for the movie: framewire send --serve serves it; framewire send --to is "
             "of transports whose sender opens the connection"
         )
-    if with_description and (parts.socket == "stream" or "rtp" not in (parts.format, parts.session)):
+    if with_description and (parts.socket == "stream" or "rtp" not in parts.format.split("+")):
         raise InputError(f"--sdp: session descriptions are of RTP over UDP; {transport} needs none")
 
 
