@@ -1,7 +1,7 @@
 //! What a receiver does with a frame of which a packet is missing.
 
 use framewire_transport::TransportKind;
-use framewire_transport::registry::Format;
+use framewire_transport::registry::{Format, RtpContent};
 
 use crate::names::keywords;
 
@@ -17,5 +17,5 @@ keywords! {
 
 /// What is sent in packets of RTP over UDP can have it: over a stream of bytes nothing is missing inside a frame.
 pub(super) fn keys(kind: TransportKind) -> &'static [&'static str] {
-    if kind.profile().parts.format == Format::Rtp && !kind.is_stream() { &["damaged"] } else { &[] }
+    if kind.profile().parts.format == Format::Rtp(RtpContent::Frames) && !kind.is_stream() { &["damaged"] } else { &[] }
 }
