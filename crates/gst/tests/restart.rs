@@ -14,6 +14,7 @@ use std::io::Read;
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use common::movie;
@@ -34,6 +35,16 @@ struct Codec {
     decoder: &'static str,
     /// What FFmpeg complains about though every picture is right.
     tolerated: &'static [&'static str],
+    /// Its movie, which the tests share; `None` where FFmpeg has no such encoder.
+    made: OnceLock<Option<Made>>,
+}
+
+/// The movie of a codec, and what a receiver gets that takes everything.
+struct Made {
+    path: PathBuf,
+    stream: Vec<u8>,
+    pictures: Vec<String>,
+    complaints: String,
 }
 
 /// Behind a recovery point, pictures may still say which of those before it are no longer needed, and list them where
@@ -41,7 +52,7 @@ struct Codec {
 const UNKNOWN_TO_THE_DECODER: &[&str] =
     &["mmco: unref short failure", "co located POCs unavailable", "Last message repeated"];
 
-const CODECS: [Codec; 4] = [
+static CODECS: [Codec; 4] = [
     Codec {
         name: "restart.h264.mp4",
         encoder: &[
@@ -55,6 +66,7 @@ const CODECS: [Codec; 4] = [
         format: "h264",
         decoder: "avdec_h264",
         tolerated: UNKNOWN_TO_THE_DECODER,
+        made: OnceLock::new(),
     },
     Codec {
         name: "restart-simple.h264.mp4",
@@ -64,6 +76,7 @@ const CODECS: [Codec; 4] = [
         format: "h264",
         decoder: "avdec_h264",
         tolerated: &[],
+        made: OnceLock::new(),
     },
     Codec {
         name: "restart.h265.mp4",
@@ -80,6 +93,7 @@ const CODECS: [Codec; 4] = [
         format: "hevc",
         decoder: "avdec_h265",
         tolerated: &[],
+        made: OnceLock::new(),
     },
     Codec {
         name: "restart.ts",
@@ -89,12 +103,18 @@ const CODECS: [Codec; 4] = [
         format: "mpegvideo",
         decoder: "avdec_mpeg2video",
         tolerated: &[],
+        made: OnceLock::new(),
     },
 ];
 
 const FRAMES: u64 = 150;
 
 impl Codec {
+    fn made(&self) -> Option<&Made> {
+        let make = || self.encode().map(|path| self.show_whole(path));
+        self.made.get_or_init(make).as_ref()
+    }
+
     /// 6 seconds at 1.5 Mbit/s; `None`, after saying so, when FFmpeg has no such encoder.
     fn encode(&self) -> Option<PathBuf> {
         let path = own_directory().join(self.name);
@@ -120,16 +140,15 @@ impl Codec {
         gst::parse::launch(&line).expect("the elements exist").downcast().unwrap()
     }
 
-    /// The same of the whole movie, which a receiver gets that takes everything.
-    fn show_whole(&self, path: &Path) -> (Vec<u8>, Vec<String>, String) {
+    fn show_whole(&self, path: PathBuf) -> Made {
         let receiver = Receiver::fast();
         let properties = format!("{} sync=false max-size-time=0 max-size-bytes=0", to(receiver.port));
-        let pipeline = self.pipeline(path, &properties);
+        let pipeline = self.pipeline(&path, &properties);
         play_to(&pipeline, gst::MessageType::Eos);
         stop(&pipeline);
         let stream = receiver.received();
         let (pictures, complaints) = self.show(&stream);
-        (stream, pictures, complaints)
+        Made { path, stream, pictures, complaints }
     }
 
     /// The access units of a stream, and whether decoding can begin there.
@@ -233,9 +252,8 @@ fn read_all(stream: &mut TcpStream) -> Vec<u8> {
 #[test]
 fn after_a_long_loss_the_next_open_group_is_shown() {
     for codec in &CODECS {
-        let Some(path) = codec.encode() else { continue };
-        let (whole, full, complaints) = codec.show_whole(&path);
-        assert_eq!((full.len() as u64, &*complaints), (FRAMES, ""), "{}", codec.name);
+        let Some(Made { path, stream: whole, pictures: full, complaints }) = codec.made() else { continue };
+        assert_eq!((full.len() as u64, &**complaints), (FRAMES, ""), "{}", codec.name);
 
         // Nothing is read for two seconds, in which whole groups are given up.
         let receiver = Receiver::with(|mut stream| {
@@ -245,20 +263,19 @@ fn after_a_long_loss_the_next_open_group_is_shown() {
             all
         });
         let properties = format!("{} unsent-limit=4096 max-size-time=500000000", to(receiver.port));
-        let pipeline = codec.pipeline(&path, &properties);
+        let pipeline = codec.pipeline(path, &properties);
         play_to(&pipeline, gst::MessageType::Eos);
         let dropped = count(&pipeline, "dropped");
         stop(&pipeline);
         assert!((16..100).contains(&dropped), "{}: {dropped} dropped", codec.name);
-        codec.check_around_a_loss(&whole, &receiver.received(), &full);
+        codec.check_around_a_loss(whole, &receiver.received(), full);
     }
 }
 
 #[test]
 fn a_receiver_that_connects_again_can_decode_what_it_gets() {
     for codec in &CODECS {
-        let Some(path) = codec.encode() else { continue };
-        let (_, full, _) = codec.show_whole(&path);
+        let Some(Made { path, pictures: full, .. }) = codec.made() else { continue };
 
         let (listener, port) = receiver::listen();
         let peers = std::thread::spawn(move || {
@@ -267,11 +284,11 @@ fn a_receiver_that_connects_again_can_decode_what_it_gets() {
             receiver::reset(first);
             read_all(&mut listener.accept().unwrap().0)
         });
-        let pipeline = codec.pipeline(&path, &format!("{} reconnect-attempts=3 reconnect-delay=10000000", to(port)));
+        let pipeline = codec.pipeline(path, &format!("{} reconnect-attempts=3 reconnect-delay=10000000", to(port)));
         play_to(&pipeline, gst::MessageType::Warning);
         wait_for(&pipeline, gst::MessageType::Eos);
         stop(&pipeline);
-        codec.check("connected again", &peers.join().unwrap(), &full, 50);
+        codec.check("connected again", &peers.join().unwrap(), full, 50);
     }
 }
 
@@ -281,8 +298,7 @@ fn a_receiver_that_connects_again_can_decode_what_it_gets() {
 fn each_receiver_gets_a_stream_that_begins_with_a_key_frame_and_keeps_its_order() {
     let has_order = |codec: &&Codec| codec.format != "mpegvideo";
     for codec in CODECS.iter().filter(has_order) {
-        let Some(path) = codec.encode() else { continue };
-        let (_, full, _) = codec.show_whole(&path);
+        let Some(Made { path, pictures: full, .. }) = codec.made() else { continue };
 
         let (listener, port) = receiver::listen();
         let peers = std::thread::spawn(move || {
@@ -298,7 +314,7 @@ fn each_receiver_gets_a_stream_that_begins_with_a_key_frame_and_keeps_its_order(
             [received, read_all(&mut accept())]
         });
         let properties = "reconnect-attempts=3 reconnect-delay=10000000 unsent-limit=4096 max-size-time=500000000";
-        let pipeline = codec.pipeline(&path, &format!("{} {properties}", to(port)));
+        let pipeline = codec.pipeline(path, &format!("{} {properties}", to(port)));
         play_to(&pipeline, gst::MessageType::Eos);
         let connections = count(&pipeline, "connections");
         stop(&pipeline);
@@ -310,8 +326,8 @@ fn each_receiver_gets_a_stream_that_begins_with_a_key_frame_and_keeps_its_order(
             units.pop();
             assert!(units.len() > 10 && units[0].1, "{case}: {} units", units.len());
             let whole: Vec<u8> = units.iter().flat_map(|(unit, _)| unit).copied().collect();
-            let shown = codec.check(&case, &whole, &full, units.len());
-            codec.check_order(&case, &full, &shown);
+            let shown = codec.check(&case, &whole, full, units.len());
+            codec.check_order(&case, full, &shown);
         }
     }
 }

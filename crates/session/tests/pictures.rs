@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::panic::resume_unwind;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
@@ -275,7 +276,11 @@ impl Subject {
     }
 }
 
-/// The streams of a codec, whole and from their first open group on.
+/// Those that tests share.
+static H264_SUBJECTS: LazyLock<Vec<Subject>> = LazyLock::new(|| subjects(Codec::H264));
+static H265_SUBJECTS: LazyLock<Vec<Subject>> = LazyLock::new(|| subjects(Codec::H265));
+
+/// The streams of a codec, whole and from their first open group on; none where FFmpeg has no encoder.
 fn subjects(codec: Codec) -> Vec<Subject> {
     let encoded: Vec<_> =
         ENCODED.iter().filter(|(_, of, encoder, _)| *of == codec && ffmpeg::has_encoder(encoder)).collect();
@@ -888,7 +893,7 @@ fn av1_is_shown_as_the_ledger_says() {
 fn h264_is_shown_as_the_ledger_says() {
     if ffmpeg::has_encoder("libx264") {
         let expected = [Exception::Unmarking, Exception::StandIn, Exception::ListedOnly];
-        assert_eq!(check_all(&subjects(Codec::H264)), BTreeSet::from(expected));
+        assert_eq!(check_all(&H264_SUBJECTS), BTreeSet::from(expected));
     }
 }
 
@@ -902,13 +907,12 @@ fn fields_of_h264_are_shown_as_the_ledger_says() {
 #[test]
 fn h265_is_shown_as_the_ledger_says() {
     if ffmpeg::has_encoder("libx265") {
-        let subjects = subjects(Codec::H265);
-        let has_libde265 = subjects.iter().any(|subject| subject.by_libde265.is_some());
+        let has_libde265 = H265_SUBJECTS.iter().any(|subject| subject.by_libde265.is_some());
         let libde265 = has_libde265.then_some(Exception::Libde265);
         let expected = BTreeSet::from_iter(
             [Exception::Keeping, Exception::ListedOnly, Exception::SilentRefresh].into_iter().chain(libde265),
         );
-        assert_eq!(check_all(&subjects), expected);
+        assert_eq!(check_all(&H265_SUBJECTS), expected);
     }
 }
 
@@ -932,9 +936,8 @@ fn the_pictures_of_h265_are_those_of_the_encoder() {
 /// whole without them.
 #[test]
 fn the_frames_of_lost_packets_are_lost_and_hardly_any_others() {
-    for (codec, encoder) in [(Codec::H264, "libx264"), (Codec::H265, "libx265")] {
-        let subjects = if ffmpeg::has_encoder(encoder) { subjects(codec) } else { vec![] };
-        for subject in &subjects {
+    for (codec, subjects) in [(Codec::H264, &H264_SUBJECTS), (Codec::H265, &H265_SUBJECTS)] {
+        for subject in subjects.iter() {
             let plan = &subject.plan;
             let sent: Vec<_> = (0..plan.len()).map(|frame| plan.outgoing(frame)).collect();
             let whole = packets::carry(codec, &sent, || false).whole;
