@@ -211,17 +211,22 @@ pub(crate) trait Joiner: fmt::Debug + Send {
     fn begin(&mut self, media: &[u8], is_first: bool) -> bool;
 
     /// Adds the next piece to the bytes of the frame; false where it does not go on from what came before.
-    fn append(&mut self, media: &[u8], bytes: &mut BytesMut) -> bool;
+    fn append(&mut self, media: &[u8], bytes: &mut BytesMut) -> bool {
+        bytes.extend_from_slice(media);
+        true
+    }
 
     /// The frame has ended, and is not whole: leaves out of what came up to its first gap what no decoder takes.
     fn cut_off(&mut self, _bytes: &mut BytesMut) {}
 
     /// The frame has ended, and nothing was missing before it. `bytes` are those up to the first packet missing inside,
     /// unless it is whole.
-    fn learn(&mut self, bytes: &[u8], is_whole: bool);
+    fn learn(&mut self, _bytes: &[u8], _is_whole: bool) {}
 
     /// True where something began in the frame that has not ended.
-    fn is_open(&self) -> bool;
+    fn is_open(&self) -> bool {
+        false
+    }
 
     /// Whether the frame, before which something is missing, has its beginning all the same.
     fn has_beginning(&self, bytes: &[u8]) -> bool;

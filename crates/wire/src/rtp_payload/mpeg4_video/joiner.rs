@@ -1,7 +1,5 @@
 //! From payloads to access units: whether one of which something may be missing has its beginning.
 
-use bytes::BytesMut;
-
 use super::{INTRA, SEQUENCE, VOP, first_code};
 use crate::rtp_payload::Joiner;
 use crate::start_code::{self, start_codes};
@@ -39,17 +37,6 @@ impl Joiner for Mpeg4Joiner {
             self.habit = Habit::Bare;
         }
         true
-    }
-
-    fn append(&mut self, video: &[u8], bytes: &mut BytesMut) -> bool {
-        bytes.extend_from_slice(video);
-        true
-    }
-
-    fn learn(&mut self, _bytes: &[u8], _is_whole: bool) {}
-
-    fn is_open(&self) -> bool {
-        false
     }
 
     /// The header of a sequence can only be a beginning. Before others, and before pictures, there may have been packets of

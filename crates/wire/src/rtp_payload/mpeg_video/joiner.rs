@@ -1,7 +1,5 @@
 //! From payloads to frames: whether a frame of which something may be missing has its beginning.
 
-use bytes::BytesMut;
-
 use super::access_unit::is_picture_coding_extension;
 use super::header::{CodingType, HeaderView};
 use crate::rtp_payload::Joiner;
@@ -51,17 +49,6 @@ impl Joiner for VideoJoiner {
             }
         }
         true
-    }
-
-    fn append(&mut self, video: &[u8], bytes: &mut BytesMut) -> bool {
-        bytes.extend_from_slice(video);
-        true
-    }
-
-    fn learn(&mut self, _bytes: &[u8], _is_whole: bool) {}
-
-    fn is_open(&self) -> bool {
-        false
     }
 
     /// A sequence header can only be a beginning. Before a group or picture header more headers may have been in a
