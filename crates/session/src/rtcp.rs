@@ -120,8 +120,9 @@ impl RtcpSetup {
     /// The sender's end, which joins now, when the first frame is shown: its time stamp is 0, and so is that of sound at that
     /// moment.
     pub(crate) fn sender(&self, now: Timestamp) -> RtcpEnd {
-        let end = self.end(now, self.ssrc, "sender");
-        RtcpEnd { participant: end.participant.with_media_clock(now, 0), ..end }
+        let mut end = self.end(now, self.ssrc, "sender");
+        end.handle_media_clock(now, 0);
+        end
     }
 
     /// The receiver's end, which joins now.
@@ -142,6 +143,11 @@ impl RtcpSetup {
 }
 
 impl RtcpEnd {
+    /// What is presented now has this time stamp: the stream begins, or goes on from another place.
+    pub(crate) fn handle_media_clock(&mut self, now: Timestamp, timestamp: u32) {
+        self.participant.handle_media_clock(now, timestamp);
+    }
+
     /// The same that keeps nothing of what is said.
     pub(crate) fn unrecorded(self) -> Self {
         Self { room: 0, keeps: false, ..self }

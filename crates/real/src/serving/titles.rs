@@ -4,6 +4,7 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use framewire_endpoint::random_session;
 use framewire_scenario::{Flow, Scenario};
 use framewire_session::served::Title;
 use framewire_session::{FlowSetup, SendingPlan, StreamSetup};
@@ -83,7 +84,9 @@ fn setup(flow: &Flow, exhibit: &Exhibit) -> Result<StreamSetup, String> {
     let kind: Option<TransportKind> = flow.transport().as_str().parse().ok();
     let is_rtsp = kind.is_some_and(|kind| kind.profile().parts.session == Session::Rtsp);
     let plan = if is_rtsp { SendingPlan::new(plan.movie().clone(), Timestamp::ZERO) } else { plan };
-    match FlowSetup::of_movie(flow, plan, 0).map_err(|error| error.to_string())? {
+    // Sources are told apart by random numbers (RFC 3550, section 8.1).
+    let ssrc = random_session().map_err(|error| error.to_string())? as u32;
+    match FlowSetup::of_movie(flow, plan, ssrc).map_err(|error| error.to_string())? {
         FlowSetup::Stream(setup) => Ok(setup),
         other => Err(format!("{} is not served to clients", other.transport())),
     }

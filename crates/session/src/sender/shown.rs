@@ -16,6 +16,8 @@ pub(crate) struct Showing {
     pub(crate) pacing: Pacing,
     /// How much of it is due at the start: what the receiver then has ahead of its player.
     pub(crate) ahead: Duration,
+    /// What its time stamps say of the beginning of the movie.
+    pub(crate) first_stamp: Duration,
     /// It begins anew where it has ended, for as long as there is a receiver.
     pub(crate) is_endless: bool,
 }
@@ -47,6 +49,7 @@ impl SenderSession {
     /// The same session as one of many: nothing of its frames is recorded.
     pub(crate) fn shown(self, showing: &Showing) -> Self {
         let programme = self.programme.starting_at(showing.start).sooner(showing.ahead);
+        let programme = programme.stamped_from(showing.first_stamp);
         let programme = if showing.is_endless { programme.without_end() } else { programme };
         let (start, late, packets) = (showing.start, Vec::new(), Vec::new());
         let shown = Some(Shown { start, late, packets, paused: None, is_sound_alone: false });

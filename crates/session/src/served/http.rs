@@ -1,6 +1,6 @@
 //! HTTP/1.1: a client fetches what it wants, one thing after the other.
 
-use framewire_units::Timestamp;
+use framewire_units::{Duration, Timestamp};
 use framewire_wire::http::{Serve, Server, ServerEvent};
 
 use super::Manner;
@@ -34,6 +34,7 @@ impl Http {
                     start: now,
                     pacing: self.manner.pacing,
                     ahead: self.manner.ahead,
+                    first_stamp: Duration::ZERO,
                     is_endless: self.manner.is_endless && resource.length.is_none(),
                 };
                 let (session, skip) = setup.shown(serve.bytes.start, &showing);

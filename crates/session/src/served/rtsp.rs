@@ -23,6 +23,9 @@ use crate::sender::{PacketSent, Showing};
 /// What accounts are of, as a client is told (RFC 2617, section 3.2.1).
 const REALM: &str = "framewire";
 
+/// First time stamps are within these seconds, of 47,721 that 32 bits have of 90 kHz; whole ones, so that no clock rounds.
+const FIRST_STAMPS: u64 = 40_000;
+
 /// How long a client has to end its session, or the connection, when the movie has ended.
 const PARTING: Duration = Duration::from_secs(10);
 
@@ -33,7 +36,7 @@ pub fn rtsp_client(
     manner: Manner,
     account: Option<Account>,
     now: Timestamp,
-    random: RandomStream,
+    mut random: RandomStream,
 ) -> Box<dyn Client> {
     let settings = ServerSettings {
         presentations: Arc::clone(&catalogue.presentations),
@@ -41,7 +44,9 @@ pub fn rtsp_client(
         account: account.map(|account| (REALM.to_owned(), account)),
         timeout: manner.next_request,
     };
+    let first_stamp = Duration::from_secs(1 + random.next_u64() % FIRST_STAMPS);
     Box::new(Connection::new(Rtsp {
+        first_stamp,
         catalogue: catalogue.clone(),
         manner,
         server: Server::new(settings, now, random).with_patience(manner.first_request),
@@ -54,6 +59,9 @@ pub fn rtsp_client(
 }
 
 struct Rtsp {
+    /// What time stamps say of the beginning of the movie: never 0, which FFmpeg 5.1 takes for none that was told (RFC 3550,
+    /// section 5.1, wants it random).
+    first_stamp: Duration,
     catalogue: Catalogue,
     manner: Manner,
     server: Server,
@@ -110,7 +118,12 @@ impl Rtsp {
             }
             _ => session.resume(now),
         }
-        Ok(setup.playing(session, self.until))
+        let playing = setup.playing(session, self.until);
+        for reports in &mut self.reports {
+            let first = playing.streams.get(reports.stream);
+            first.into_iter().for_each(|first| reports.end.handle_media_clock(now, first.timestamp));
+        }
+        Ok(playing)
     }
 
     fn begin(&mut self, now: Timestamp, movie: usize, deliveries: &[Option<Delivery>], stage: &mut Stage) {
@@ -124,6 +137,7 @@ impl Rtsp {
             start: now,
             pacing: self.manner.pacing,
             ahead: self.manner.ahead,
+            first_stamp: self.first_stamp,
             is_endless: self.manner.is_endless,
         };
         let in_datagrams = deliveries.iter().flatten().any(|delivery| matches!(delivery, Delivery::Udp(..)));

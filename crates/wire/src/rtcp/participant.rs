@@ -136,11 +136,11 @@ impl Participant {
         })
     }
 
-    /// The same, whose media clock reads this time stamp at this moment. Its reports say so of all others, too, whatever order
-    /// pictures are sent in, so that a receiver finds which of several streams are presented together (RFC 3550, section 6.4.1).
-    /// Without, it does at the first packet that is sent.
-    pub fn with_media_clock(self, at: Timestamp, rtp_timestamp: u32) -> Self {
-        Self { media_clock: Some((at, rtp_timestamp)), ..self }
+    /// The media clock reads this time stamp at this moment. Its reports derive that of any other from it, whatever order pictures
+    /// are sent in, so that a receiver finds which of several streams are presented together (RFC 3550, section 6.4.1). Without,
+    /// it reads that of the first packet when that is sent.
+    pub fn handle_media_clock(&mut self, at: Timestamp, rtp_timestamp: u32) {
+        self.media_clock = Some((at, rtp_timestamp));
     }
 
     /// It sent a packet of RTP with this time stamp and so many bytes of payload.

@@ -196,7 +196,8 @@ fn reports_relate_time_stamps_to_the_clock_in_one_way_whatever_order_pictures_ar
     let expected =
         |at: Timestamp, first: u32| first.wrapping_add(crate::rtp::timestamp(at.saturating_since(start), 90_000));
 
-    let of_media = participant(1, session(4_000), 3).with_media_clock(start, u32::MAX - 100);
+    let mut of_media = participant(1, session(4_000), 3);
+    of_media.handle_media_clock(start, u32::MAX - 100);
     for (at, timestamp) in sender_infos(of_media, in_coding_order(3_000)) {
         assert_eq!(timestamp, expected(at, u32::MAX - 100));
     }
@@ -204,7 +205,8 @@ fn reports_relate_time_stamps_to_the_clock_in_one_way_whatever_order_pictures_ar
         assert_eq!(timestamp, expected(at, 7_200), "from its first packet");
     }
     // A clock that is read in what is to come.
-    let later = participant(1, session(4_000), 3).with_media_clock(start + 1_000_000 * MILLISECOND, 5);
+    let mut later = participant(1, session(4_000), 3);
+    later.handle_media_clock(start + 1_000_000 * MILLISECOND, 5);
     for (at, timestamp) in sender_infos(later, in_coding_order(3_000)) {
         assert_eq!(timestamp, expected(at, 5u32.wrapping_sub(90_000_000)));
     }

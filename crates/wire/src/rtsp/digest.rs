@@ -93,8 +93,10 @@ impl Challenge {
         text
     }
 
-    /// Whether the value of an Authorization is the answer of this account for this request to this challenge.
-    pub fn accepts(&self, authorization: &str, account: &Account, method: &str) -> bool {
+    /// Whether the value of an Authorization is the answer of this account for this request to this challenge. The URL in it has to
+    /// be that of the request (RFC 2617, section 3.2.2.5), or one above it: live555 answers for a session's URL when it sets up one
+    /// of its streams.
+    pub fn accepts(&self, authorization: &str, account: &Account, method: &str, requested: &str) -> bool {
         let Some(parameters) = parameters(authorization) else { return false };
         let get = |name: &str| parameters.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str());
         let quality = match get("qop") {
@@ -106,7 +108,8 @@ impl Challenge {
             _ => return false,
         };
         let (Some(uri), Some(response)) = (get("uri"), get("response")) else { return false };
-        let is_ours = get("username") == Some(&account.user)
+        let is_ours = is_at_or_below(requested, uri)
+            && get("username") == Some(&account.user)
             && get("realm") == Some(&self.realm)
             && get("nonce") == Some(&self.nonce);
         // Compared to the end, however soon it differs, so that the time says nothing.
@@ -124,6 +127,17 @@ impl Challenge {
             Some((count, nonce)) => hex(&format!("{secret}:{}:{count}:{nonce}:auth:{request}", self.nonce)),
         }
     }
+}
+
+/// Whether a URL is another one or names something below it, with slashes at the end or without.
+fn is_at_or_below(requested: &str, uri: &str) -> bool {
+    // A host has more than one name.
+    let path = |uri: &str| {
+        uri.split_once("://").map_or(uri, |(_, behind)| behind.find('/').map_or("", |at| &behind[at..])).to_owned()
+    };
+    let (requested, uri) = (path(requested), path(uri));
+    let below = requested.trim_end_matches('/').strip_prefix(uri.trim_end_matches('/'));
+    below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
 }
 
 /// MD5 of a text, in hexadecimal digits of lower case.
@@ -194,7 +208,7 @@ mod tests {
         let answer = challenge.answer(&mufasa, "GET", "/dir/index.html", 1, "0a4f113b");
         assert!(answer.contains("response=\"6629fae49393a05397450978507c4ef1\""), "{answer}");
         assert!(answer.contains("qop=auth, nc=00000001, cnonce=\"0a4f113b\""), "{answer}");
-        assert!(challenge.accepts(&answer, &mufasa, "GET"));
+        assert!(challenge.accepts(&answer, &mufasa, "GET", "/dir/index.html"));
     }
 
     #[test]
@@ -205,14 +219,23 @@ mod tests {
             assert_eq!(read, challenge);
             let (user, uri) = (account("user", "pass\\word"), "rtsp://host/movie");
             let answer = challenge.answer(&user, "DESCRIBE", uri, 2, "of the client");
-            assert!(challenge.accepts(&answer, &user, "DESCRIBE"));
-            assert!(!challenge.accepts(&answer, &user, "SETUP"));
-            assert!(!challenge.accepts(&answer, &account("user", "password"), "DESCRIBE"));
-            assert!(!challenge.accepts(&answer, &account("other", "pass\\word"), "DESCRIBE"));
+            assert!(challenge.accepts(&answer, &user, "DESCRIBE", uri));
+            assert!(!challenge.accepts(&answer, &user, "SETUP", uri));
+            for (requested, is_meant) in
+                [("rtsp://host/movie/", true), ("rtsp://host/movie/track0", true), ("rtsp://host/movies", false)]
+            {
+                assert_eq!(challenge.accepts(&answer, &user, "DESCRIBE", requested), is_meant, "{requested}");
+            }
+            assert!(!challenge.accepts(&answer, &user, "DESCRIBE", "rtsp://host/other"));
+            assert!(challenge.accepts(&answer, &user, "DESCRIBE", "rtsp://another.name:554/movie"));
+            assert!(!challenge.accepts(&answer, &user, "DESCRIBE", "rtsp://host/"));
+            assert!(!challenge.accepts(&answer, &account("user", "password"), "DESCRIBE", uri));
+            assert!(!challenge.accepts(&answer, &account("other", "pass\\word"), "DESCRIBE", uri));
             assert!(
-                !Challenge { nonce: "another".to_owned(), ..challenge.clone() }.accepts(&answer, &user, "DESCRIBE")
+                !Challenge { nonce: "another".to_owned(), ..challenge.clone() }
+                    .accepts(&answer, &user, "DESCRIBE", uri)
             );
-            assert!(!Challenge { auth: !auth, ..challenge.clone() }.accepts(&answer, &user, "DESCRIBE"));
+            assert!(!Challenge { auth: !auth, ..challenge.clone() }.accepts(&answer, &user, "DESCRIBE", uri));
         }
         assert!(!format!("{:?}", account("user", "secret")).contains("secret"));
     }

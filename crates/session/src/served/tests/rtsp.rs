@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use framewire_media::audio::AudioTrack;
 use framewire_units::Seed;
-use framewire_wire::rtcp::Compound;
+use framewire_wire::rtcp::{Compound, NtpTime};
 use framewire_wire::rtp::RtpHeader;
 use framewire_wire::rtsp::{Account, Item, Reader, Response};
 
@@ -101,8 +101,20 @@ fn video_and_sound_go_between_the_messages_each_on_its_channels_with_reports() {
     let [video, video_reports, audio, audio_reports] = of_channels;
     let markers = video.iter().filter(|packet| RtpHeader::parse(packet).unwrap().0.marker).count();
     assert_eq!((markers, audio.len()), (FRAMES as usize, 42), "sound as far as the movie lasts: a second");
-    let times = audio.iter().map(|packet| RtpHeader::parse(packet).unwrap().0.timestamp);
+    let first = RtpHeader::parse(&video[0]).unwrap().0.timestamp;
+    assert!(first != 0 && first.is_multiple_of(90_000), "a whole second of chance: {first}");
+    let times = audio.iter().map(|packet| RtpHeader::parse(packet).unwrap().0.timestamp.wrapping_sub(first));
     assert!(times.eq((0..42).map(|number| number * 2_160)), "24 ms of 90 kHz (RFC 2250, section 3.4)");
+    for reports in [&video_reports, &audio_reports] {
+        let infos = reports.iter().filter_map(|report| Compound::parse(report).unwrap().reports[0].sender);
+        let apart: Vec<u32> = infos
+            .map(|info| {
+                let since = info.ntp.0.wrapping_sub(NtpTime::of(ms(100)).0);
+                info.rtp_timestamp.wrapping_sub(first).wrapping_sub((u128::from(since) * 90_000 >> 32) as u32)
+            })
+            .collect();
+        assert!(!apart.is_empty() && apart.iter().all(|&ticks| ticks.wrapping_add(1) <= 2), "{apart:?}");
+    }
     for (reports, packets) in [(video_reports, &video), (audio_reports, &audio)] {
         let last = Compound::parse(reports.last().expect("a report at the end")).unwrap();
         assert_eq!(last.leaving.len(), 1, "{last:?}");
@@ -211,9 +223,10 @@ fn a_movie_stands_still_goes_on_where_it_was_and_from_the_key_frame_before_a_pla
         packets.collect()
     };
     let mut all = of(items);
+    let first = frames_of(&all, 0)[0].1;
     // Six frames of 40 ms, at 90 kHz.
     assert_eq!(
-        frames_of(&all, 0).iter().map(|(_, at)| *at).collect::<Vec<_>>(),
+        frames_of(&all, 0).iter().map(|(_, at)| at.wrapping_sub(first)).collect::<Vec<_>>(),
         [0, 3_600, 7_200, 10_800, 14_400, 18_000]
     );
     let (paused, more) = ask_in((&mut *client, &mut pipe, &mut heard), ms(310), ("PAUSE", &session), "");
@@ -226,13 +239,17 @@ fn a_movie_stands_still_goes_on_where_it_was_and_from_the_key_frame_before_a_pla
     go_on(&mut *client, &mut pipe, ms(2_000), ms(2_031));
     all.extend(of(heard.items(&pipe)));
     let frames = frames_of(&all, 0);
-    assert_eq!(frames.last().map(|(_, at)| *at), Some(21_600), "40 ms after the one before, 1.7 s of which were none");
+    assert_eq!(
+        frames.last().map(|(_, at)| at.wrapping_sub(first)),
+        Some(21_600),
+        "40 ms after the one before, 1.7 s of which were none"
+    );
     let count = all.iter().filter(|(channel, _)| *channel == 0).count() as u16;
     let (sought, more) =
         ask_in((&mut *client, &mut pipe, &mut heard), ms(2_040), ("PLAY", &session), "Range: npt=0.9-\r\n");
     // All of this movie are key frames; 0.88 s is the last one at or before 0.9 s. Seven were sent.
     assert_eq!(sought.headers.get("Range"), Some("npt=0.880-"));
-    let begins = format!("url=rtsp://a/a%20film.mpg/track0;seq={count};rtptime={}", 7 * 3_600);
+    let begins = format!("url=rtsp://a/a%20film.mpg/track0;seq={count};rtptime={}", first.wrapping_add(7 * 3_600));
     assert!(sought.headers.get("RTP-Info").is_some_and(|info| info.starts_with(&begins)), "{sought:?} {begins}");
     all.extend(more);
     go_on(&mut *client, &mut pipe, ms(2_040), ms(9_000));
@@ -244,9 +261,9 @@ fn a_movie_stands_still_goes_on_where_it_was_and_from_the_key_frame_before_a_pla
         .map(|(_, packet)| RtpHeader::parse(packet).unwrap().0.sequence_number)
         .collect();
     assert!(sequences.iter().zip(0..).all(|(own, number)| *own == number), "numbers go on: {sequences:?}");
-    let frames: Vec<u32> = frames_of(&all, 0).iter().map(|(_, at)| *at / 3_600).collect();
+    let frames: Vec<u32> = frames_of(&all, 0).iter().map(|(_, at)| at.wrapping_sub(first) / 3_600).collect();
     assert_eq!(frames, (0..10).collect::<Vec<_>>(), "seven, and the last three of the movie");
-    let sound: Vec<u32> = frames_of(&all, 2).iter().map(|(_, at)| *at).collect();
+    let sound: Vec<u32> = frames_of(&all, 2).iter().map(|(_, at)| at.wrapping_sub(first)).collect();
     assert!(sound.windows(2).all(|pair| pair[1] > pair[0]), "{sound:?}");
     let record = client.poll_record().expect("it has ended");
     // The last sound begins to play at 0.984 s.

@@ -327,7 +327,7 @@ impl Server {
     fn unauthorised(&self, request: &Request) -> Option<Response> {
         let (Some(challenge), Some((_, account))) = (&self.challenge, &self.settings.account) else { return None };
         let given = request.headers.get("Authorization");
-        let is_known = given.is_some_and(|given| challenge.accepts(given, account, &request.method));
+        let is_known = given.is_some_and(|given| challenge.accepts(given, account, &request.method, &request.uri));
         (!is_known).then(|| Response::new(Status::UNAUTHORIZED).with("WWW-Authenticate", challenge.emit()))
     }
 
