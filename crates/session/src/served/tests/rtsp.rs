@@ -110,7 +110,7 @@ fn video_and_sound_go_between_the_messages_each_on_its_channels_with_reports() {
         let apart: Vec<u32> = infos
             .map(|info| {
                 let since = info.ntp.0.wrapping_sub(NtpTime::of(ms(100)).0);
-                info.rtp_timestamp.wrapping_sub(first).wrapping_sub((u128::from(since) * 90_000 >> 32) as u32)
+                info.rtp_timestamp.wrapping_sub(first).wrapping_sub(((u128::from(since) * 90_000) >> 32) as u32)
             })
             .collect();
         assert!(!apart.is_empty() && apart.iter().all(|&ticks| ticks.wrapping_add(1) <= 2), "{apart:?}");
