@@ -6,7 +6,7 @@ use std::os::fd::BorrowedFd;
 
 use framewire_endpoint::Clock;
 use framewire_recording::record::FlowSample;
-use framewire_session::half::{Arrival, ChannelId, Channels};
+use framewire_session::half::{Arrival, ChannelId, ChannelSet, Channels};
 use framewire_session::lifecycle::{Came, FlowEnd, HostSockets};
 use framewire_session::{ChannelSetup, MOVIE_CHANNEL, SendBuffer, SocketsSetup};
 use framewire_sockets::{Interest, OpenError, TcpReceiver, TcpSender, UdpSender, Watch, wait};
@@ -176,15 +176,15 @@ impl<C: Clock> FlowSockets<C> {
         (watched.map(|(_, descriptor, watch)| (descriptor, watch)).collect(), until)
     }
 
-    /// What is to be waited for on every channel that is open: room on one, and what comes on those that are wanted.
+    /// What is to be waited for on every channel that is open: room on some, and what comes on those that are wanted.
     pub fn watches(
         &self,
-        room: Option<ChannelId>,
+        room: ChannelSet,
         wants: impl Fn(ChannelId) -> bool,
     ) -> impl Iterator<Item = (ChannelId, BorrowedFd<'_>, Watch)> {
         self.channels.iter().filter_map(move |channel| {
             let read = !channel.has_ended && !self.is_deaf && wants(channel.id);
-            Some((channel.id, channel.descriptor()?, Watch { read, write: room == Some(channel.id) }))
+            Some((channel.id, channel.descriptor()?, Watch { read, write: room.contains(channel.id) }))
         })
     }
 

@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use framewire_endpoint::RunClock;
-use framewire_session::half::{Arrival, ChannelId, Channels, End, Wait};
+use framewire_session::half::{Arrival, ChannelId, ChannelSet, Channels, End, Wait};
 use framewire_session::lifecycle::{EndProgress, FlowEnd, HostSockets};
 use framewire_session::{Carries, ChannelSetup, ConnectionSettings, MOVIE_CHANNEL, RTCP_CHANNEL, SocketsSetup};
 use framewire_sockets::{UdpOptions, UdpSocket};
@@ -157,7 +157,7 @@ impl FlowEnd for Waiting {
         channel == RTCP_CHANNEL
     }
     fn wait(&self) -> Wait {
-        Wait { room: Some(MOVIE_CHANNEL), timeout: Some(Timestamp::from_secs(3_600)), finished: false }
+        Wait { room: ChannelSet::of(MOVIE_CHANNEL), timeout: Some(Timestamp::from_secs(3_600)), finished: false }
     }
     fn stop(&mut self, _: Timestamp) {}
     fn fail(&mut self, _: Timestamp, _: String) {}

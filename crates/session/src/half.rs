@@ -5,6 +5,8 @@
 //! to its sender is a channel like any other. The transports of a movie and the adaptive streams are such halves; a
 //! session with receiver reports, SRT or QUIC is two more.
 
+use std::fmt;
+
 use framewire_transport::socket::{DatagramSend, DatagramSocket, SocketError, StreamSocket};
 use framewire_units::{DataSize, Timestamp};
 
@@ -20,6 +22,57 @@ pub enum End {
 /// Which channel of a session: its number, the same for both halves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChannelId(pub u8);
+
+/// Some of a session's channels.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub struct ChannelSet(u64);
+
+impl ChannelSet {
+    /// None of them.
+    pub const NONE: Self = Self(0);
+
+    /// This one.
+    ///
+    /// # Panics
+    /// Where its number is 64 or more, which no session has.
+    pub const fn of(channel: ChannelId) -> Self {
+        assert!(channel.0 < 64);
+        Self(1 << channel.0)
+    }
+
+    /// True where there is none.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether it is one of them.
+    pub const fn contains(self, channel: ChannelId) -> bool {
+        self.0 & Self::of(channel).0 != 0
+    }
+
+    /// These and those.
+    #[must_use]
+    pub const fn and(self, others: Self) -> Self {
+        Self(self.0 | others.0)
+    }
+
+    /// All of them, in order.
+    pub fn iter(self) -> impl Iterator<Item = ChannelId> {
+        (0..64).map(ChannelId).filter(move |&channel| self.contains(channel))
+    }
+}
+
+impl From<Option<ChannelId>> for ChannelSet {
+    fn from(channel: Option<ChannelId>) -> Self {
+        channel.map_or(Self::NONE, Self::of)
+    }
+}
+
+impl fmt::Debug for ChannelSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.iter()).finish()
+    }
+}
 
 /// What a channel is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,8 +165,8 @@ pub trait Channels {
 /// no half waits for more than that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wait {
-    /// Room in this channel.
-    pub room: Option<ChannelId>,
+    /// Room in one of these channels.
+    pub room: ChannelSet,
     /// This time.
     pub timeout: Option<Timestamp>,
     /// Nothing: it has sent all that it had to send, and expects nothing more.

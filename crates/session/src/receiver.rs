@@ -390,7 +390,7 @@ impl Half for ReceiverSession {
     fn drive(&mut self, now: Timestamp, channels: &mut dyn Channels) -> Result<Wait, SocketError> {
         self.handle_timeout(now);
         self.reports.iter_mut().try_for_each(|rtcp| rtcp.drive_on(now, channels))?;
-        let room = self.say(channels)?;
+        let room = self.say(channels)?.into();
         Ok(Wait { room, timeout: self.next_timeout(), finished: self.ended })
     }
 

@@ -4,6 +4,8 @@ mod programme;
 mod requests;
 mod sending_half;
 mod shown;
+#[cfg(test)]
+mod sound_tests;
 
 use framewire_media::picture_order::Renumbering;
 use framewire_recording::record::{DatagramSent, FIRST_OF_SOUND, FrameEvent, FrameEventKind, FrameFacts, Place};
@@ -12,11 +14,11 @@ use framewire_scenario::Pacing;
 use framewire_transport::event::{SenderEvent, SenderPlace};
 use framewire_transport::socket::SocketError;
 use framewire_transport::{DatagramSender, WriteProgress};
-use framewire_units::{Duration, Timestamp};
+use framewire_units::Timestamp;
 
 use crate::channels::{MOVIE_CHANNEL, SOUND_CHANNEL};
 use crate::flow::FlowRecording;
-use crate::half::{Arrival, Channel, ChannelId, ChannelKind, Channels, End, Half, OneChannel, Track, Wait};
+use crate::half::{Arrival, Channel, ChannelId, ChannelKind, ChannelSet, Channels, End, Half, OneChannel, Track, Wait};
 use crate::plan::SendingPlan;
 use crate::rtcp::{RtcpEnd, RtcpLog, Tapped};
 
@@ -298,10 +300,6 @@ impl SenderSession {
     }
 }
 
-/// How long sound waits for a send buffer that is full of sound before it is offered again: a small part of what the buffer holds,
-/// which is some seconds of sound.
-const SOUND_AGAIN: Duration = Duration::from_millis(10);
-
 /// What happened to sound that has packets for itself, which are numbered by themselves.
 fn numbered_as_sound(event: SenderEvent) -> SenderEvent {
     match event {
@@ -357,9 +355,9 @@ impl Half for SenderSession {
         self.reports = reports;
         let wait = movie?;
         reported?;
-        let left = self.answer(channels)?;
+        let left = ChannelSet::from(self.answer(channels)?);
         let timeout = wait.timeout.into_iter().chain(timeout).min();
-        Ok(Wait { room: wait.room.or(left), timeout, finished: wait.finished && has_left && left.is_none() })
+        Ok(Wait { room: wait.room.and(left), timeout, finished: wait.finished && has_left && left.is_empty() })
     }
 
     fn stop(&mut self, now: Timestamp) {
@@ -379,11 +377,11 @@ impl SenderSession {
             self.send_sound(now, channels)?;
         }
         let progress = self.write_movie(now, &mut OneChannel { channels, id: MOVIE_CHANNEL })?;
-        let timeout = self.next_timeout(progress);
-        let again = self.send_sound(now, channels)?;
+        let sound = self.send_sound(now, channels)?;
+        let blocked = |progress, channel| ChannelSet::from((progress == WriteProgress::Blocked).then_some(channel));
         Ok(Wait {
-            room: (progress == WriteProgress::Blocked).then_some(MOVIE_CHANNEL),
-            timeout: timeout.into_iter().chain(again).min(),
+            room: blocked(progress, MOVIE_CHANNEL).and(blocked(sound, SOUND_CHANNEL)),
+            timeout: self.next_timeout(progress),
             finished: self.end_signalled && self.half.is_finished() && self.sound_is_finished(),
         })
     }
@@ -405,12 +403,12 @@ impl SenderSession {
         }
     }
 
-    /// Sends the sound that waits for a channel of its own; when to do so again, where that has no room.
-    fn send_sound(&mut self, now: Timestamp, channels: &mut dyn Channels) -> Result<Option<Timestamp>, SocketError> {
-        let Some(sound) = &mut self.sound else { return Ok(None) };
+    /// Sends the sound that waits for a channel of its own.
+    fn send_sound(&mut self, now: Timestamp, channels: &mut dyn Channels) -> Result<WriteProgress, SocketError> {
+        let Some(sound) = &mut self.sound else { return Ok(WriteProgress::Idle) };
         let progress = sound.poll_write(now, &mut OneChannel { channels, id: SOUND_CHANNEL })?;
         self.drain_events();
-        Ok((progress == WriteProgress::Blocked).then(|| now + SOUND_AGAIN))
+        Ok(progress)
     }
 
     fn sound_is_finished(&self) -> bool {

@@ -247,7 +247,7 @@ impl Half for Repeating {
             self.next = now + Duration::from_millis(2);
         }
         let timeout = if self.left.is_empty() { None } else { Some(self.next) };
-        Ok(Wait { room, timeout, finished: self.acknowledged == PACKETS })
+        Ok(Wait { room: room.into(), timeout, finished: self.acknowledged == PACKETS })
     }
 
     fn stop(&mut self, _: Timestamp) {

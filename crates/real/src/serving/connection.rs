@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use framewire_endpoint::RunClock;
 use framewire_kernel::FlowSockets;
-use framewire_session::half::{Arrival, ChannelId, Wait};
+use framewire_session::half::{Arrival, ChannelId, ChannelSet, Wait};
 use framewire_session::served::{CONNECTION, Client, Opening};
 use framewire_sockets::{Poller, TcpReceiver, Watch};
 use framewire_transport::socket::SocketError;
@@ -23,8 +23,8 @@ pub(super) struct Connection {
     sockets: FlowSockets<RunClock>,
     /// What the poller watches for on each channel.
     watched: Vec<(ChannelId, Watch)>,
-    /// A channel of which it waits for room.
-    room: Option<ChannelId>,
+    /// The channels in which it waits for room.
+    room: ChannelSet,
     /// When it is to be driven.
     pub(super) timeout: Option<Timestamp>,
     state: State,
@@ -51,7 +51,7 @@ impl Connection {
         let (peer, own) = (accepted.peer_address()?, accepted.sender()?.local_address()?);
         let sockets = FlowSockets::of_connection(accepted, CONNECTION, patience, clock)?;
         let (watched, timeout, state) = (Vec::new(), Some(now), State::Open);
-        Ok(Self { peer, own, client, sockets, watched, room: None, timeout, state })
+        Ok(Self { peer, own, client, sockets, watched, room: ChannelSet::NONE, timeout, state })
     }
 
     /// True when it is to be dropped.
@@ -95,7 +95,7 @@ impl Connection {
                 let is_over = self.state == State::HalfClosed;
                 let until = now + LINGERING;
                 self.state = if is_over { State::Closed } else { State::Lingering(until) };
-                (self.timeout, self.room) = (Some(until), None);
+                (self.timeout, self.room) = (Some(until), ChannelSet::NONE);
             }
             Ok(wait) => (self.timeout, self.room) = (wait.timeout, wait.room),
             Err(error) => self.fail(now, &error),

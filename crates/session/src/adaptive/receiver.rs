@@ -123,7 +123,8 @@ impl Half for AdaptiveReceiver {
                 break;
             }
         }
-        Ok(Wait { room, timeout: self.next_timeout(), finished: self.is_finished() && self.waiting.is_none() })
+        let finished = self.is_finished() && self.waiting.is_none();
+        Ok(Wait { room: room.into(), timeout: self.next_timeout(), finished })
     }
 
     /// Ends the session from this side.

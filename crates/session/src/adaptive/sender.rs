@@ -219,7 +219,7 @@ impl Half for AdaptiveSender {
             }
         }
         let timeout = if room.is_none() { self.server.next_timeout() } else { None };
-        Ok(Wait { room, timeout, finished: self.is_finished() && !self.is_waiting() })
+        Ok(Wait { room: room.into(), timeout, finished: self.is_finished() && !self.is_waiting() })
     }
 
     /// Ends the stream, and says so to the receiver.

@@ -169,7 +169,7 @@ impl FlowEnd for AdaptiveServing {
     fn wait(&self) -> Wait {
         let timeout = self.next_timeout(true).into_iter().chain(self.deadline).min();
         let is_over = self.is_finished() && !self.is_waiting() || self.gave_up;
-        Wait { room: self.sender.waits_for_room(), timeout, finished: is_over || self.failure.is_some() }
+        Wait { room: self.sender.waits_for_room().into(), timeout, finished: is_over || self.failure.is_some() }
     }
 
     fn stop(&mut self, now: Timestamp) {

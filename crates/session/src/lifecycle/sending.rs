@@ -10,7 +10,7 @@ use super::outcome::{FlowOutcome, joined};
 use super::sampling::{SAMPLE_INTERVAL, Sampling};
 use super::sockets::{Came, HostSockets};
 use crate::channels::MOVIE_CHANNEL;
-use crate::half::{Arrival, ChannelId, ChannelKind, Half, Wait};
+use crate::half::{Arrival, ChannelId, ChannelKind, ChannelSet, Half, Wait};
 use crate::sender::{SenderLog, SenderProgress, SenderSession};
 
 /// Where a sender is.
@@ -80,8 +80,8 @@ impl MovieSending {
     }
 
     /// True where [`drive`](Self::drive) has something to do: a time has come, or there is room that it waits for.
-    pub fn is_due(&self, now: Timestamp, is_writable: impl FnOnce(ChannelId) -> bool) -> bool {
-        self.next_timeout().is_some_and(|at| at <= now) || self.waits_for_room().is_some_and(is_writable)
+    pub fn is_due(&self, now: Timestamp, is_writable: impl Fn(ChannelId) -> bool) -> bool {
+        self.next_timeout().is_some_and(|at| at <= now) || self.waits_for_room().iter().any(is_writable)
     }
 
     /// When it has something to do by itself; `None` once it has ended.
@@ -95,9 +95,9 @@ impl MovieSending {
         }
     }
 
-    /// The channel in which it waits for room.
-    pub fn waits_for_room(&self) -> Option<ChannelId> {
-        if let Phase::Streaming(wait) = &self.phase { wait.room } else { None }
+    /// The channels in which it waits for room.
+    pub fn waits_for_room(&self) -> ChannelSet {
+        if let Phase::Streaming(wait) = &self.phase { wait.room } else { ChannelSet::NONE }
     }
 
     /// True when all is written, and it waits for that to leave the host.

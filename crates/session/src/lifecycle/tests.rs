@@ -8,7 +8,7 @@ use framewire_transport::socket::{DatagramSend, SocketError};
 use framewire_units::{DataSize, Duration, Timestamp};
 
 use super::*;
-use crate::half::{Arrival, ChannelId, Channels, Wait};
+use crate::half::{Arrival, ChannelId, ChannelSet, Channels, Wait};
 use crate::plan::SendingPlan;
 use crate::{FlowSetup, MOVIE_CHANNEL, ReceiverSession, SenderSession};
 
@@ -190,7 +190,7 @@ fn a_sender_that_waits_for_room_asks_for_it_and_for_nothing_sooner_than_its_samp
     let (mut sending, _) = ends("tcp");
     let mut host = Host { room: 1_000, ..Host::default() };
     sending.drive(Timestamp::ZERO, &mut host);
-    assert_eq!(sending.waits_for_room(), Some(MOVIE_CHANNEL));
+    assert_eq!(sending.waits_for_room(), ChannelSet::of(MOVIE_CHANNEL));
     assert_eq!(sending.next_timeout(), Some(ms(50)), "its sample");
     assert!(!sending.is_due(ms(49), |_| false) && sending.is_due(ms(49), |_| true));
     assert!(sending.is_due(ms(50), |_| false));

@@ -11,7 +11,7 @@ use framewire_wire::rtp::RtpHeader;
 
 use super::CONNECTION;
 use crate::channels::{MOVIE_CHANNEL, SOUND_CHANNEL};
-use crate::half::{ChannelId, Channels, Half};
+use crate::half::{ChannelId, ChannelSet, Channels, Half};
 use crate::sender::{PacketSent, SenderSession};
 
 /// Bytes that are read of a file at a time.
@@ -48,8 +48,8 @@ pub(super) enum Form {
 pub(super) enum Next {
     /// Nothing: all of it is written.
     Complete,
-    /// Room in this channel.
-    Room(ChannelId),
+    /// Room in one of these channels.
+    Room(ChannelSet),
     /// This time; for ever where there is none.
     Time(Option<Timestamp>),
     /// Its turn.
@@ -112,10 +112,10 @@ impl Body {
                     _ if window.left == 0 => Ok(Next::Complete),
                     (_, true) if *form == Form::File => Err(too_short()),
                     (_, true) => Ok(Next::Complete),
-                    (Some(channel), _) if is_datagrams => Ok(Next::Room(channel)),
-                    (Some(_), _) if window.turn == 0 => Ok(Next::Turn),
-                    (Some(_), _) => Ok(Next::Room(CONNECTION)),
-                    (None, _) => Ok(Next::Time(wait.timeout)),
+                    (room, _) if room.is_empty() => Ok(Next::Time(wait.timeout)),
+                    (room, _) if is_datagrams => Ok(Next::Room(room)),
+                    _ if window.turn == 0 => Ok(Next::Turn),
+                    _ => Ok(Next::Room(ChannelSet::of(CONNECTION))),
                 })
             }
         };
@@ -168,7 +168,7 @@ impl Window<'_> {
         while !bytes.is_empty() {
             let taken = self.write(CONNECTION, bytes)?;
             if taken == 0 {
-                return Ok(if self.turn == 0 { Next::Turn } else { Next::Room(CONNECTION) });
+                return Ok(if self.turn == 0 { Next::Turn } else { Next::Room(ChannelSet::of(CONNECTION)) });
             }
             drop(bytes.split_to(taken));
         }

@@ -10,7 +10,7 @@ use super::CONNECTION;
 use super::body::{Body, Next};
 use super::record::{Client, Ending, Opening, Record};
 use crate::exchange::Outgoing;
-use crate::half::{Arrival, Channel, ChannelId, ChannelKind, Channels, End, Half, Wait};
+use crate::half::{Arrival, Channel, ChannelId, ChannelKind, ChannelSet, Channels, End, Half, Wait};
 use crate::sender::{PacketSent, SenderSession};
 
 /// What a client says and is answered in one protocol.
@@ -171,13 +171,15 @@ impl<C: Conversation> Connection<C> {
             self.conversation.report(now, channels)?;
             let own = self.conversation.next_timeout();
             if !self.stage.write_messages(channels)? {
-                return Ok(Wait { room: Some(CONNECTION), timeout: own, finished: false });
+                return Ok(Wait { room: ChannelSet::of(CONNECTION), timeout: own, finished: false });
             }
             let Some(next) = self.stage.write_body(now, channels) else { break };
             let packets = self.stage.note();
             self.conversation.handle_packets(now, &packets);
             match next? {
-                Next::Room(channel) => return Ok(Wait { room: Some(channel), timeout: own, finished: false }),
+                Next::Room(room) => {
+                    return Ok(Wait { room, timeout: own, finished: false });
+                }
                 Next::Turn => return Ok(Wait { timeout: Some(now), ..Wait::default() }),
                 Next::Time(timeout) => {
                     let timeout = timeout.into_iter().chain(self.conversation.next_timeout()).min();
@@ -193,7 +195,7 @@ impl<C: Conversation> Connection<C> {
             self.finished = true;
             channels.finish(CONNECTION)?;
         }
-        Ok(Wait { timeout: self.conversation.next_timeout(), room: None, finished: self.finished })
+        Ok(Wait { timeout: self.conversation.next_timeout(), room: ChannelSet::NONE, finished: self.finished })
     }
 }
 

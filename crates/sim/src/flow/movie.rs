@@ -108,7 +108,7 @@ impl MovieFlow {
             let before = self.sockets.queued();
             self.sending.drive(now, &mut self.sockets.at(now, Port::Sender, wires));
             // A socket that says it is writable and takes nothing would be asked for ever.
-            if self.sending.waits_for_room().is_some() && self.sockets.queued() == before {
+            if !self.sending.waits_for_room().is_empty() && self.sockets.queued() == before {
                 return;
             }
         }

@@ -10,7 +10,7 @@ use framewire_wire::http::{IDLE_TIMEOUT, Item, Reader};
 
 use super::*;
 use crate::flow::{FlowSetup, StreamSetup};
-use crate::half::{Arrival, ChannelId, Channels, Wait};
+use crate::half::{Arrival, ChannelId, ChannelSet, Channels, Wait};
 use crate::plan::SendingPlan;
 
 mod rtsp;
@@ -230,10 +230,10 @@ fn a_client_that_takes_little_waits_for_room_and_one_that_takes_much_for_its_tur
     let (mut client, mut pipe) = (http_client(&catalogue(), manner, ms(0)), Pipe { room: 3_000, ..Pipe::WIDE });
     say(&mut *client, ms(1), &get("/ts/a%20%26%20b.ts", ""));
     let wait = client.drive(ms(1), &mut pipe).unwrap();
-    assert_eq!((wait.room, wait.timeout, pipe.written.len()), (Some(CONNECTION), None, 3_000));
+    assert_eq!((wait.room, wait.timeout, pipe.written.len()), (ChannelSet::of(CONNECTION), None, 3_000));
     pipe.room = usize::MAX;
     let wait = client.drive(ms(2), &mut pipe).unwrap();
-    assert_eq!((wait.room, wait.timeout), (None, Some(ms(2))));
+    assert_eq!((wait.room, wait.timeout), (ChannelSet::NONE, Some(ms(2))));
     assert!(pipe.written.len() <= 3_000 + (256 << 10));
     client.stop(ms(3));
     assert_eq!(client.poll_record().unwrap().ending, Ending::Stopped);
