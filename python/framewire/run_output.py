@@ -105,7 +105,8 @@ def _of_verdict(verdict: Verdict | None) -> list[str]:
         return []
     later = [text.striptags().rstrip(".") for text in verdict.caveats if any(part in text for part in ALSO_AT_THE_END)]
     if verdict.provisional is not None and "disturbed" in verdict.provisional:
-        return [*later, "the report says what disturbed this run; --world simulated needs no calm machine"]
+        calm = "" if "sender" in verdict.provisional else "; --world simulated needs no calm machine"
+        return [*later, f"the report says what disturbed this run{calm}"]
     if verdict.provisional is None and verdict.seeded and verdict.best:
         return [*later, "this is one run with one seed; framewire campaign repeats it with others"]
     return later

@@ -14,10 +14,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import machine_load
 import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+from framewire import report
 from framewire.cli import app
 from framewire.errors import InputError
 from framewire.real import join, side_of
@@ -148,6 +150,57 @@ def test_a_report_is_made_of_both_ends_and_says_how_exact_their_clocks_are(movie
     assert "On the air" not in html, "nothing is known of the air"
     assert "IEEE 802.11" not in html.split("<h3>scenario.toml</h3>")[0], "no network of the lab took part"
     assert "framewire send FILE --to 127.0.0.1" in html
+
+
+STOOD_STILL_S = 0.6
+"""How long a sender is stopped, as a busy machine or a laptop's lid does."""
+
+
+def test_a_sender_that_stood_still_is_told_and_no_other(movie: Path, tmp_path: Path) -> None:
+    """What it was late is no delay of the network; the bounds are those of the lab's own senders."""
+    for transport, is_stopped in [("udp", True), ("tcp", True), ("udp", False)]:
+        name = f"{transport}-{is_stopped}"
+        with receiving(tmp_path / f"came-{name}", "--transport", transport) as (process, port):
+            command = [*COMMAND, "send", str(movie), "--to", f"127.0.0.1:{port}", "--transport", transport]
+            with subprocess.Popen(
+                [*command, "--out", str(tmp_path / f"sent-{name}")], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            ) as sender:
+                if is_stopped:
+                    wait_for_bytes(tmp_path, f"came-{name}")
+                    sender.send_signal(signal.SIGSTOP)
+                    time.sleep(STOOD_STILL_S)
+                    sender.send_signal(signal.SIGCONT)
+                said, _ = sender.communicate(timeout=30)
+            assert sender.returncode == 0, said.decode()
+            assert ended(process)[0] == 0
+        run = join(tmp_path / f"sent-{name}", tmp_path / f"came-{name}", tmp_path / f"run-{name}")
+        proof = run.results.meta["accuracy"][transport]
+        wakes = proof["wakes"]["sender"]
+        assert 75 <= wakes["count"] < 2_000, "a frame or a sample each"
+        is_late = (wakes["late_over_10ms"] > 1 and wakes["late_over_10ms"] * 100 > wakes["count"]) or (
+            wakes["max_us"] > machine_load.WORST_MS * 1e3
+        )
+        assert ("the flow's sender was " in str(proof["disturbed"])) == is_late, proof
+        written = report.write(run.directory, pictures=False)
+        html = written.path.read_text(encoding="utf-8")
+        assert f"The sender was woken {wakes['count']:,} times by its frame clock" in html
+        assert ("The sender was disturbed" in html) == is_late
+        assert ("the sender was disturbed" in str(written.verdict.provisional)) == is_late
+        assert "contradicts itself" not in html
+        if is_stopped:
+            assert STOOD_STILL_S - 0.1 < wakes["max_us"] / 1e6 < STOOD_STILL_S + 3
+        elif is_late:
+            machine_load.too_busy(f"it woke late: {wakes}")
+
+
+def wait_for_bytes(directory: Path, name: str) -> None:
+    """Until a receiver has written something of the movie, wherever its unfinished directory is."""
+    until = time.monotonic() + 30
+    while time.monotonic() < until:
+        if any(path.stat().st_size for path in directory.glob(f"{name}.partial/received/*") if path.is_file()):
+            return
+        time.sleep(0.02)
+    raise AssertionError("nothing came")
 
 
 def test_a_receiver_that_is_interrupted_has_a_whole_directory(movie: Path, tmp_path: Path) -> None:

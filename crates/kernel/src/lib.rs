@@ -1,5 +1,6 @@
 //! The channels of a flow over this kernel's sockets: what a [setup](framewire_session::ChannelSetup) asks for is opened, and
-//! driven by either end of the flow ([`FlowEnd`](framewire_session::lifecycle::FlowEnd)), whatever it is that goes on them.
+//! driven by either end of the flow ([`FlowEnd`](framewire_session::lifecycle::FlowEnd)), whatever it is that goes on them; and how
+//! late the threads that drive them were woken ([`Wakes`]).
 //!
 //! The emulated world opens them in its hosts, and the real one on a machine each. Both wait by themselves, for what
 //! [`FlowSockets::watched`] says.
@@ -16,7 +17,9 @@ mod place;
 mod sockets;
 #[cfg(test)]
 mod tests;
+mod wakes;
 
 pub use options::{sample_connection, tcp_options};
 pub use place::Place;
 pub use sockets::FlowSockets;
+pub use wakes::{FlowLateness, Lateness, Wakes};

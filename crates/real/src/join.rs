@@ -53,7 +53,7 @@ pub fn join(sender: &Path, receiver: &Path, out: &Path) -> Result<Joined, RealEr
         FlowLog { flow: named.flow, transport: named.transport, status: named.status, frames: named.frames, ..records };
     let summary = write_run(out, std::slice::from_ref(&log), scenario.playout)?.remove(0);
     keep_received(&setup, &received, out)?;
-    let accuracy = json!({ "disturbed": contradiction(&summary, &flow) });
+    let accuracy = accuracy(&sent.document["accuracy"][setup.name()], contradiction(&summary, &flow));
     let description = RunDescription {
         world: "real",
         scenario: &scenario,
@@ -177,6 +177,17 @@ fn align(sent: &Side, received: &Side, records: &FlowLog) -> Result<Option<Align
     let mut unaligned = records.clone();
     read_received(&received.directory, &mut unaligned, |at| at)?;
     Ok(Alignment::of_fastest(transits(&unaligned)))
+}
+
+/// What is to be doubted of the flow: how late its sender was by its own account, and where both ends contradict each other.
+fn accuracy(sent: &Value, contradiction: Option<String>) -> Value {
+    let late = sent["late"].as_str();
+    let doubts: Vec<&str> = [late, contradiction.as_deref()].into_iter().flatten().collect();
+    json!({
+        "disturbed": (!doubts.is_empty()).then(|| doubts.join("; ")),
+        "late": late,
+        "wakes": { "sender": sent["wakes"]["sender"] },
+    })
 }
 
 /// How the stream ended, and what the receiver counted.

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use framewire_endpoint::RunClock;
-use framewire_kernel::{FlowSockets, Place};
+use framewire_kernel::{FlowSockets, Lateness, Place, Wakes};
 use framewire_recording::spool::Spool;
 use framewire_recording::{SentRecords, WriteError};
 use framewire_scenario::Scenario;
@@ -94,7 +94,7 @@ pub fn send(
     let sockets = sockets.on(clock);
     wait_for_origin(clock, is_stopped)?;
     listener(&Event::Started(announcement.to_string()));
-    let sending = drive(&setup, sockets, clock, is_stopped, listener)?;
+    let (sending, lateness) = drive(&setup, sockets, clock, is_stopped, listener)?;
     let progress = sending.counts();
     if let Some(questions) = questions.as_mut() {
         questions.ask(Kind::End, is_stopped)?;
@@ -113,7 +113,7 @@ pub fn send(
         ended_by,
         origin_utc: utc(clock.to_unix(Timestamp::ZERO)).into(),
         kernel: directory::kernel(),
-        accuracy: Map::new(),
+        accuracy: Map::from_iter([(setup.name().to_owned(), accuracy(lateness))]),
         beside: beside(options, &announcement, &samples),
     };
     let status = description.status();
@@ -212,7 +212,7 @@ fn drive(
     clock: RunClock,
     is_stopped: &dyn Fn() -> bool,
     listener: &mut Listener<'_>,
-) -> Result<MovieSending, RealError> {
+) -> Result<(MovieSending, Lateness), RealError> {
     let (session, samples) = match setup {
         FlowSetup::Datagram(setup) => (setup.sender(), setup.common.samples()),
         FlowSetup::Stream(setup) => (setup.sender(), setup.common.samples()),
@@ -221,6 +221,8 @@ fn drive(
     let mut sending = MovieSending::new(session, samples);
     let mut offered_bytes = Offered::new(setup);
     let (mut reported, mut is_draining) = (Timestamp::ZERO, false);
+    let wakes = Wakes::default();
+    wakes.begin(Timestamp::ZERO, clock.now());
     loop {
         let now = clock.now();
         match is_stopped() {
@@ -235,12 +237,12 @@ fn drive(
             listener(&Event::Progress { at, offered, frames, dropped, whole: None, bytes });
         }
         if sending.has_ended() {
-            return Ok(sending);
+            return Ok((sending, wakes.lateness()));
         }
         if sending.is_draining() && !std::mem::replace(&mut is_draining, true) {
             listener(&Event::Draining);
         }
-        wait(&sending, &sockets, now)?;
+        wait(&sending, &sockets, clock, &wakes)?;
     }
 }
 
@@ -265,9 +267,22 @@ impl Offered {
     }
 }
 
-fn wait(sending: &MovieSending, sockets: &FlowSockets<RunClock>, now: Timestamp) -> Result<(), RealError> {
+fn wait(
+    sending: &MovieSending,
+    sockets: &FlowSockets<RunClock>,
+    clock: RunClock,
+    wakes: &Wakes,
+) -> Result<(), RealError> {
     let (watched, until) = sockets.watched(sending);
-    Ok(wait_watching(&watched, until.map_or(TICK, |at| at.saturating_since(now).min(TICK)))?)
+    let now = clock.now();
+    let waited = wait_watching(&watched, until.map_or(TICK, |at| at.saturating_since(now).min(TICK)));
+    wakes.note(now, until, clock.now());
+    Ok(waited?)
+}
+
+/// How far the sender kept to its own clock: what it was late is not the network's.
+fn accuracy(lateness: Lateness) -> Value {
+    json!({ "late": lateness.doubt("sender"), "wakes": { "sender": lateness.to_json() } })
 }
 
 /// Any address and port of this host, of the same family.

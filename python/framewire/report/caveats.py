@@ -113,6 +113,11 @@ def of_chance(run: ReportRun) -> Markup:
 
 def doubted(run: ReportRun, reasons: Markup) -> Markup:
     """What a doubt about flows means in the world that the run was in."""
+    if run.sender_was_late:
+        return Markup(
+            "<b>The sender was disturbed</b> by other work on its machine ({}). What is late or lost may be that "
+            "machine's, not the network's: send it again from a quiet machine."
+        ).format(reasons)
     if run.simulated or run.real:
         return Markup("<b>The result contradicts itself</b> ({}).").format(reasons)
     return Markup(
@@ -136,9 +141,15 @@ def provisional(run: ReportRun) -> str | None:
     """Why nothing should be decided by this run, or None."""
     early = endings.stopped(run)
     reasons = [early] if early is not None else []
-    doubt = "its result contradicts itself" if run.simulated or run.real else "the emulation was disturbed"
-    reasons += [doubt] if disturbances(run) else []
+    reasons += [doubt_in_a_word(run)] if disturbances(run) else []
     return " and ".join(reasons) or None
+
+
+def doubt_in_a_word(run: ReportRun) -> str:
+    """The same in short."""
+    if run.sender_was_late:
+        return "the sender was disturbed"
+    return "its result contradicts itself" if run.simulated or run.real else "the emulation was disturbed"
 
 
 def drawn_by_chance(run: ReportRun) -> bool:

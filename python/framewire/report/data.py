@@ -259,6 +259,17 @@ class ReportRun:
         found = given.get(flow.name)
         return found if isinstance(found, dict) else {}
 
+    def woken_late(self, flow: Flow) -> dict[str, Any]:
+        """How late the timers of a flow's sender woke it, in microseconds; empty where that was not recorded."""
+        wakes = self.accuracy(flow).get("wakes")
+        of_sender = wakes.get("sender") if isinstance(wakes, dict) else None
+        return of_sender if isinstance(of_sender, dict) else {}
+
+    @property
+    def sender_was_late(self) -> bool:
+        """In the real world: the sender's machine woke it too late to tell what the network did."""
+        return self.real and any(self.accuracy(flow).get("late") for flow in self.flows)
+
     def disturbed(self, flow: Flow) -> str | None:
         """Why what the run says of this flow cannot be trusted fully, or None."""
         text = self.accuracy(flow).get("disturbed")

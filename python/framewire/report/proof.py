@@ -108,8 +108,22 @@ def of_two_machines(run: ReportRun) -> list[Markup]:
         Markup("A datagram that did not come may have been lost anywhere behind the sender's socket, also in the "
                "socket of a receiver that was too slow."),
     ]  # fmt: skip
+    said += [of_sender(run.woken_late(flow)) for flow in run.flows]
     doubts = [Markup("<b>{}</b>: {}.").format(flow.name, doubt) for flow in run.flows if (doubt := run.disturbed(flow))]
     return said + doubts
+
+
+def of_sender(wakes: dict[str, Any]) -> Markup:
+    """How late the sender's own clock woke it, which no network was.
+
+    >>> print(of_sender({"count": 400, "late_over_10ms": 0, "p50_us": 60, "p99_us": 900, "max_us": 2100}))
+    The sender was woken 400 times by its frame clock: half within 60 us, 99 % within 900 us, the latest 2,100 us late.
+    """
+    if not wakes:
+        return Markup("How late the sender itself was is not known: what it was late is in the latencies.")
+    return Markup(
+        "The sender was woken {:,} times by its frame clock: half within {}, 99 % within {}, the latest {} late."
+    ).format(wakes.get("count", 0), *(micro(wakes.get(key)) for key in ("p50_us", "p99_us", "max_us")))
 
 
 def accuracy_figures(run: ReportRun, flow: Flow) -> dict[str, Any]:

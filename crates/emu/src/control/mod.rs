@@ -5,11 +5,9 @@ mod failure;
 mod progress;
 mod stop;
 mod waiting;
-mod wake_lateness;
 
 pub use self::events::emit;
 pub use self::failure::Failure;
 pub use self::progress::{FlowProgress, show};
 pub use self::stop::{StopDeadline, StopFlag, die_with_parent, install_signal_handlers, interruptions};
 pub use self::waiting::{Interest, sharpen_timers, sleep_until, wait_for_any};
-pub use self::wake_lateness::{FlowLateness, Wakes};

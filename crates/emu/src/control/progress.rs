@@ -2,11 +2,11 @@
 
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
+use framewire_kernel::{FlowLateness, Wakes};
 use framewire_units::Timestamp;
 use framewire_world::{Event, FlowReport, FlowState, Throughput};
 
 use super::events::emit;
-use super::wake_lateness::{FlowLateness, Wakes};
 
 /// Live counters of one flow.
 #[derive(Debug, Default)]

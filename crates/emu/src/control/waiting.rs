@@ -3,13 +3,13 @@
 use std::os::fd::BorrowedFd;
 
 use framewire_emu::Clock;
+use framewire_kernel::Wakes;
 use framewire_units::Timestamp;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 
 use super::stop::StopFlag;
-use super::wake_lateness::Wakes;
 
 /// What a thread waits for on its socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

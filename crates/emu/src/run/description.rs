@@ -1,10 +1,9 @@
 //! What `run.json` has of this world: the proof of accuracy and the kernel.
 
 use framewire_emu::LaneRecord;
+use framewire_kernel::FlowLateness;
 use framewire_session::FlowSetup;
 use serde_json::{Map, Value, json};
-
-use crate::control::FlowLateness;
 
 /// What is known of one flow's own part in the proof of accuracy.
 pub struct FlowProof {

@@ -1,6 +1,7 @@
 //! The run directory: every flow's log becomes tables, and the ledger is held against what the receiver kept.
 
 use framewire_emu::{Clock, LaneRecord};
+use framewire_kernel::FlowLateness;
 use framewire_recording::record::FlowLog;
 use framewire_recording::write_run;
 use framewire_session::FlowSetup;
@@ -12,7 +13,7 @@ use serde_json::{Map, Value};
 use super::description::{FlowProof, accuracy};
 use super::plan::Plan;
 use super::tables::FlowTables;
-use crate::control::{Failure, FlowLateness, emit};
+use crate::control::{Failure, emit};
 
 /// What the run recorded.
 pub struct RunOutcome<'a> {

@@ -5,6 +5,7 @@ use std::thread::ScopedJoinHandle;
 use std::time::Instant;
 
 use framewire_emu::{Clock, Lane, World};
+use framewire_kernel::FlowLateness;
 use framewire_session::lifecycle::{BulkSending, FlowOutcome, Settling, UnderWay};
 use framewire_session::{BulkSetup, Ends as At, ExternalSetup, FlowSetup};
 use framewire_units::Timestamp;
@@ -15,7 +16,7 @@ use super::ends::{Ends, OneFlow};
 use super::plan::Plan;
 use super::supervision::Watch;
 use super::tables::LaneTables;
-use crate::control::{Failure, FlowLateness, FlowProgress, StopFlag, emit};
+use crate::control::{Failure, FlowProgress, StopFlag, emit};
 use crate::external::{self, ExternalFlow, User};
 
 /// What a run streams, and where.

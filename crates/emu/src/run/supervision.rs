@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use framewire_emu::Clock;
+use framewire_kernel::FlowLateness;
 use framewire_session::FlowSetup;
 use framewire_units::{Duration, Timestamp};
 
-use crate::control::{Failure, FlowLateness, FlowProgress, StopFlag, interruptions, show};
+use crate::control::{Failure, FlowProgress, StopFlag, interruptions, show};
 use framewire_world::{FlowState, Throughput};
 
 /// Time between two looks at what happens.

@@ -3,7 +3,7 @@
 use std::os::fd::AsFd;
 
 use framewire_emu::Clock;
-use framewire_kernel::{sample_connection, tcp_options};
+use framewire_kernel::{Wakes, sample_connection, tcp_options};
 use framewire_recording::record::FlowSample;
 use framewire_session::lifecycle::{BulkSending, SAMPLE_INTERVAL};
 use framewire_sockets::{OpenError, TcpSender};
@@ -11,7 +11,7 @@ use framewire_transport::socket::{SocketError, StreamSocket};
 use framewire_units::Timestamp;
 
 use super::BulkPlan;
-use crate::control::{Interest, StopFlag, Wakes, sleep_until, wait_for_any};
+use crate::control::{Interest, StopFlag, sleep_until, wait_for_any};
 use crate::run::sockets::receiver_address;
 
 /// What the application writes at once, as iperf3 does by default.
