@@ -26,6 +26,8 @@ from framewire.run import Run
 from framewire.scenario import ExternalFlow, Scenario, read
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from framewire.as_decoded import Score
     from framewire.report.verdict import Verdict
 
@@ -46,6 +48,8 @@ def print_run(result: Run, report: Path | None, verdict: Verdict | None) -> None
     console.print(terminal.comparison(rows))
     if any(row["not_offered"] for row in rows):
         console.print("Shares and losses are of the frames that were offered to the transports.")
+        if text := _under_way(result.frames):
+            console.print(f"{text}.", markup=False, highlight=False)
     scenario = read(result.results.scenario)
     applications = any(isinstance(flow, ExternalFlow) for flow in scenario.flows)
     protocols = result.results.protocols if applications else {}
@@ -55,6 +59,9 @@ def print_run(result: Run, report: Path | None, verdict: Verdict | None) -> None
     ):
         if note is not None:
             console.print(f"Note: {note}.", markup=False, highlight=False)
+    unsent = result.results.meta.get("sound_left_out")
+    if isinstance(unsent, str):
+        console.print(f"Note: {unsent}.", markup=False, highlight=False)
     for note in _unexplained(scenario, result) + capture_notes.notes(result.results.meta) + _of_verdict(verdict):
         console.print(f"Note: {note}.", markup=False, highlight=False)
     console.print(f"results  {result.directory}", markup=False, highlight=False, soft_wrap=True)
@@ -68,6 +75,13 @@ def print_run(result: Run, report: Path | None, verdict: Verdict | None) -> None
             verdict.sentence.replace(" %", "\N{NO-BREAK SPACE}%"), console.width, break_on_hyphens=False
         )
         console.print(sentence, style="bold", markup=False, highlight=False, soft_wrap=True)
+
+
+def _under_way(frames: pl.DataFrame) -> str:
+    """How many frames the end of the run met on their way."""
+    from framewire.report import endings
+
+    return endings.under_way(frames)
 
 
 def _coverage(rows: Sequence[Mapping[str, Any]]) -> str:

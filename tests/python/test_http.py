@@ -13,6 +13,7 @@ from test_rtp_payloads import BARE, ENCODERS, LOSSY, NARROW, STALL, check, check
 
 import framewire
 from framewire.report.data import load
+from framewire.report.endings import under_way
 from framewire.report.metrics import startup_s
 
 UNHURRIED = '[network]\nkind = "wired"\n[network.wire]\nrate = "20 Mbit/s"\ndelay = "10 ms"\n'
@@ -55,6 +56,35 @@ def test_a_viewer_waits_for_the_connection_and_for_what_is_asked(
         # 10 ms each way: a datagram takes one, the first byte of a connection three, an answer four (RFC 9293, 3.5).
         waits = (startup_s(run, flow) or 0) - run.player(flow).startup_s
         assert 0 < 1e3 * waits - transports[flow.name] < 2, flow.name
+
+
+STOPPED = 'limit = "1.5 s"\n'
+CUT = 'outages = [["0.5 s", "3 s"]]\n'
+
+
+def test_what_was_under_way_in_time_when_a_run_ended_early_is_not_lost(
+    films: dict[str, Path],  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    """What an outage holds up is due by the end with a player that begins at once, and not with one that waits."""
+    transports = ["http", "http+ts", "tcp", "rtp+tcp"]
+    text = STOPPED + scenario(films["h264"], UNHURRIED.replace("20 Mbit/s", "2 Mbit/s"), *transports)
+    for startup, network, loses in [("1 s", "", False), ("1 s", CUT, False), ("50 ms", CUT, True)]:
+        playout = f'[playout]\nstartup = "{startup}"\n'
+        changed = text.replace(STALL, network + playout)
+        run = framewire.run(changed, out=tmp_path / f"{startup}{len(network)}", world="simulated")
+        assert (run.status, run.ended_by) == ("partial", "time limit")
+        frames = run.frames
+        met = frames.filter((pl.col("fate") == "not offered") & pl.col("offered_ns").is_not_null())
+        lost = frames.filter(pl.col("fate") == "lost")
+        assert met["root_cause"].null_count() == met.height
+        assert met.filter(pl.col("deadline_ns") <= 1_400_000_000).is_empty(), "none of them was due"
+        assert lost.filter(pl.col("deadline_ns") > 1_700_000_000).is_empty(), "all of them were"
+        assert (lost.height > 0) == loses, (startup, lost.select("flow", "frame", "deadline_ns", "root_cause"))
+        if not loses:
+            assert "http" in met["flow"], "a file goes as fast as it is taken"
+            assert (under_way(frames) != "") == (met.height > 0)
+            assert str(met.height) in under_way(frames)
 
 
 def test_a_file_is_sent_without_a_frame_clock_and_nothing_of_it_is_given_up(tmp_path: Path) -> None:

@@ -64,6 +64,7 @@ def notes(run: ReportRun) -> list[Markup]:
             Markup("<b>The run is {}</b>: it {}{}. Do not choose by it.").format(run.status, early, on_the_way(run))
         )
         said += not_offered(run)
+        said += [Markup("{}.").format(text) for text in [under_way(run.frames)] if text]
     failed = failures(run)
     said += [
         Markup("<b>{}</b> is partial: {}. What did not come after that counts as lost, and is no fault of it.").format(
@@ -119,6 +120,22 @@ def on_the_way(run: ReportRun) -> str:
         return ""
     cut = run.frames.filter((pl.col("fate") == "lost") & (pl.col("root_cause") == "run ended")).height
     return f", and {cut:,} frames that were offered but had not arrived by then count as lost" if cut else ""
+
+
+def under_way(frames: pl.DataFrame) -> str:
+    """How many frames the end of the run met on their way, which are held against nobody; nothing where it met none.
+
+    >>> under_way(pl.DataFrame({"fate": ["shown", "not offered", "not offered"], "offered_ns": [0, 40, None]}))
+    '1 frame was still under way, in time, and is not judged: it counts as not offered'
+    """
+    if "offered_ns" not in frames.columns:
+        return ""
+    count = frames.filter((pl.col("fate") == "not offered") & pl.col("offered_ns").is_not_null()).height
+    if not count:
+        return ""
+    number, were, they = (f"{count:,} frames", "were", "they count") if count > 1 else ("1 frame", "was", "it counts")
+    are = "are" if count > 1 else "is"
+    return f"{number} {were} still under way, in time, and {are} not judged: {they} as not offered"
 
 
 def not_offered(run: ReportRun) -> list[Markup]:

@@ -7,6 +7,7 @@ mod delays;
 mod output_order;
 mod row;
 mod sender;
+mod stopped;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -27,6 +28,7 @@ use datagrams::Datagrams;
 use decoding::{Decoded, Decoding, Misplaced};
 use delays::Delays;
 use sender::{Events, SenderLife};
+use stopped::Stopped;
 use stream::Stream;
 
 /// What became of every frame of the movie on one flow, in decode order.
@@ -91,7 +93,7 @@ impl Ledger {
             (Decoding::default(), Causes::default(), Delays::new(log.frames.beside()));
         let mut rows = log.frames.beside().holding(ROWS);
         let events = Events::of(log);
-        let ended_early = was_ended_early(log);
+        let (ended_early, stopped) = (was_ended_early(log), Stopped::of(log, playout));
         let mut of_movie = 0;
         for ((frame, facts), sender) in (0u32..).zip(&log.frames).zip(events.lives()) {
             let transfer = transfer(frame, &facts, &sender);
@@ -105,6 +107,7 @@ impl Ledger {
             let is_late = |at| live.is_some_and(|player| player.shown_live(facts.display_time, at).is_none());
             let fate = match (transfer.arrival, decoded.ready) {
                 (None, _) if ended_early && !sender.was_offered() && transfer.bytes_received == 0 => Fate::NotOffered,
+                (None, _) if stopped.as_ref().is_some_and(|stop| stop.spares(&transfer, deadline)) => Fate::NotOffered,
                 (None, _) => Fate::Lost,
                 (Some(_), None) => Fate::Undecodable,
                 // It cannot be shown before what it refers to has come.
@@ -216,7 +219,7 @@ struct Causes {
 }
 
 impl Causes {
-    /// An undecodable frame has the root cause of the frame that it misses. One that was not offered has none.
+    /// An undecodable frame has the root cause of the frame that it misses. One that the run ended before has none.
     fn blame(&mut self, row: &mut FrameRow) {
         if let Some(missing) = row.missing_reference {
             row.root_cause = self.of(missing);
@@ -247,10 +250,13 @@ impl Causes {
     }
 }
 
+/// The cause of what was under way when a run ended.
+const END_OF_RUN: &str = "run ended";
+
 /// Why something stopped on its way without a verdict.
 fn end_of_run(status: &FlowStatus) -> &'static str {
     match status {
-        FlowStatus::Complete | FlowStatus::Partial => "run ended",
+        FlowStatus::Complete | FlowStatus::Partial => END_OF_RUN,
         FlowStatus::Failed(_) => "flow failed",
     }
 }

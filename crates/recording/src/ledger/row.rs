@@ -15,7 +15,8 @@ pub enum Fate {
     Undecodable,
     /// Did not arrive whole.
     Lost,
-    /// Was not given to the transport: the run was ended before. No transport lost it.
+    /// Was not given to the transport, or was still under way and could have come in time: the run was ended before. No
+    /// transport lost it.
     NotOffered,
 }
 

@@ -4,9 +4,11 @@ use framewire_units::Duration;
 
 use crate::ledger::{Fate, FrameRow, Ledger, RootCause};
 use crate::record::{
-    DatagramReceived, DatagramSent, FlowLog, FlowStatus, FoundStream, FrameEventKind, HandedOn, PacketRecord, Place,
+    DatagramReceived, DatagramSent, FlowLog, FlowSample, FlowStatus, FoundStream, FrameEventKind, HandedOn,
+    PacketRecord, Place,
 };
-use crate::testing::{DatagramFlow, Injected, LIVE, StreamFlow, movie, ms};
+use crate::summary::Summary;
+use crate::testing::{DatagramFlow, Injected, LIVE, STALL, StreamFlow, movie, ms};
 
 const ARRIVES: Injected = Injected::Arrives(Duration::from_millis(5));
 
@@ -131,6 +133,10 @@ fn the_first_loss_by_sequence_is_the_root_cause() {
 fn a_datagram_without_a_last_verdict_was_cut_off_by_the_end_of_the_run() {
     let mut flow = with_faults(&[ARRIVES, Injected::UnderWay]);
     flow.log.status = FlowStatus::Partial;
+    let stopped = row(&flow, 4);
+    assert_eq!((stopped.fate, stopped.root_cause, stopped.discarded_at), (Fate::NotOffered, None, None));
+    assert!(stopped.offered.is_some() && stopped.bytes_received > 0 && !stopped.complete, "it was under way");
+    flow.log.samples.push(seen_at(10_000));
     assert_lost(&row(&flow, 4), Place::Link, "run ended", Place::ReceiverPipeline);
     flow.log.status = FlowStatus::Failed("connection refused".into());
     assert_lost(&row(&flow, 4), Place::Link, "flow failed", Place::ReceiverPipeline);
@@ -143,7 +149,9 @@ fn a_frame_that_was_not_cut_whole_met_the_end_of_the_run_and_nobody_lost_those_b
     flow.send(0, &[]);
     flow.send_first(1, &[], 2);
     let rows = Ledger::build(&flow.log, LIVE).rows.to_vec();
-    assert_eq!(rows[0].fate, Fate::Shown);
+    assert_eq!((rows[0].fate, rows[1].fate), (Fate::Shown, Fate::NotOffered), "its deadline was still to come");
+    flow.log.samples.push(seen_at(10_000));
+    let rows = Ledger::build(&flow.log, LIVE).rows.to_vec();
     assert_lost(&rows[1], Place::SenderPipeline, "run ended", Place::ReceiverPipeline);
     assert_eq!((rows[1].packets_lost, rows[1].bytes_received), (Some(0), 1000));
     for row in &rows[2..] {
@@ -290,6 +298,7 @@ fn what_the_end_of_the_run_met_in_a_stream_is_named_by_where_it_was() {
     flow.write(1);
     flow.start(2);
     flow.read(1500, ms(50));
+    flow.log.samples.push(seen_at(10_000));
     let rows = Ledger::build(&flow.log, LIVE).rows.to_vec();
     assert_eq!(rows[0].fate, Fate::Shown);
     assert_lost(&rows[1], Place::Link, "run ended", Place::ReceiverPipeline);
@@ -301,6 +310,37 @@ fn what_the_end_of_the_run_met_in_a_stream_is_named_by_where_it_was() {
     let rows = Ledger::build(&flow.log, LIVE).rows.to_vec();
     assert_eq!((rows[1].fate, rows[2].bytes_received), (Fate::Shown, 100));
     assert_lost(&rows[2], Place::SenderSocket, "run ended", Place::ReceiverPipeline);
+}
+
+#[test]
+fn what_was_under_way_in_time_when_a_run_was_stopped_is_not_judged() {
+    let mut flow = StreamFlow::new(movie(&[1000, 800, 300, 300]));
+    (0..2).for_each(|frame| flow.write(frame));
+    flow.start(2);
+    flow.discard(2, Place::SenderPipeline, "pipeline: stopped before it was written");
+    flow.read(1500, ms(50)); // the player begins: frames 1 and 2 (P, B) are due a second later, at 1170 and 1090 ms
+    let fates = |status: &FlowStatus, seen: u64, playout| {
+        let mut log = FlowLog { status: status.clone(), ..flow.log.clone() };
+        log.samples.push(seen_at(seen));
+        let ledger = Ledger::build(&log, playout);
+        let fates = Summary::build(&ledger, &log, &playout).fates.unwrap();
+        assert_eq!(fates.offered() + fates.not_offered, 4);
+        ledger.rows.iter().map(|row| row.fate).collect::<Vec<_>>()
+    };
+    use Fate::{Lost, NotOffered, Shown};
+    assert_eq!(fates(&FlowStatus::Partial, 100, LIVE), [Shown, NotOffered, NotOffered, NotOffered]);
+    assert_eq!(fates(&FlowStatus::Partial, 1_089, LIVE), [Shown, NotOffered, NotOffered, NotOffered]);
+    assert_eq!(fates(&FlowStatus::Partial, 1_090, LIVE), [Shown, NotOffered, Lost, NotOffered]);
+    assert_eq!(fates(&FlowStatus::Partial, 1_170, LIVE), [Shown, Lost, Lost, NotOffered]);
+    assert_eq!(fates(&FlowStatus::Partial, 9_999, STALL), [Shown, NotOffered, NotOffered, NotOffered], "it waits");
+    for ended in [FlowStatus::Complete, FlowStatus::Failed("connection reset".into())] {
+        assert_eq!(fates(&ended, 100, LIVE), [Shown, Lost, Lost, Lost], "{ended:?}");
+    }
+}
+
+/// The flow was still looked at then.
+fn seen_at(millis: u64) -> FlowSample {
+    FlowSample { at: ms(millis), ..FlowSample::default() }
 }
 
 #[test]

@@ -48,6 +48,15 @@ fn playout() -> impl Strategy<Value = Playout> {
     })
 }
 
+/// Whether the end of the run may be all that kept it from coming.
+fn may_be_cut_off(treatment: &Treatment) -> bool {
+    match treatment {
+        Treatment::Sent(faults) => faults.contains(&Injected::UnderWay),
+        Treatment::CutShort(_) => true,
+        Treatment::Shed | Treatment::NeverOffered => false,
+    }
+}
+
 /// A flow over datagrams, and of each frame whether all of it arrived.
 fn datagram_flow(frames: &[(u32, Treatment)]) -> (FlowLog, Vec<bool>) {
     let sizes: Vec<u32> = frames.iter().map(|(size, _)| *size).collect();
@@ -103,7 +112,8 @@ fn check_invariants(log: &FlowLog, playout: Playout) -> Ledger {
         assert!(!row.complete || row.bytes_received == u64::from(row.size));
         let not_offered = row.fate == Fate::NotOffered;
         assert_eq!(row.fate == Fate::Lost || not_offered, !row.complete);
-        assert!(!not_offered || (row.offered.is_none() && row.bytes_received == 0));
+        assert!(!not_offered || row.offered.is_none() || log.status == FlowStatus::Partial);
+        assert!(!not_offered || row.bytes_received == 0 || row.offered.is_some());
         assert_eq!(row.decodable, matches!(row.fate, Fate::Shown | Fate::Late));
         assert_eq!(row.root_cause.is_none(), row.decodable || not_offered, "frame {} and its cause", row.frame);
         assert_eq!(row.discarded_at.is_none(), row.decodable || not_offered);
@@ -115,7 +125,9 @@ fn check_invariants(log: &FlowLog, playout: Playout) -> Ledger {
     }
     let received: u64 = rows.iter().map(|row| row.bytes_received).sum();
     let shown: u64 = rows.iter().filter(|row| row.fate == Fate::Shown).map(|row| row.bytes_received).sum();
-    assert_eq!(shown + summary.wasted_bytes.unwrap() + summary.useless_bytes.unwrap(), received, "bytes conserve");
+    let cut_off: u64 = rows.iter().filter(|row| row.fate == Fate::NotOffered).map(|row| row.bytes_received).sum();
+    let unused = summary.wasted_bytes.unwrap() + summary.useless_bytes.unwrap();
+    assert_eq!(shown + unused + cut_off, received, "bytes conserve");
     ledger
 }
 
@@ -145,7 +157,12 @@ proptest! {
         for (index, row) in ledger.rows.iter().enumerate() {
             prop_assert_eq!(row.complete, arrived[index], "frame {}", index);
             let is_left = ended_early && matches!(frames[index].1, Treatment::NeverOffered | Treatment::Shed);
-            prop_assert_eq!(row.fate == Fate::NotOffered, is_left);
+            prop_assert!(!is_left || row.fate == Fate::NotOffered);
+            if row.fate == Fate::NotOffered && !is_left {
+                prop_assert!(ended_early && !arrived[index] && may_be_cut_off(&frames[index].1));
+                let last = log.datagrams_received.iter().map(|datagram| datagram.at).max();
+                prop_assert!(playout.policy == PlayoutPolicy::Stall || row.deadline > last);
+            }
             let missing = missing_by_walk(&log, &arrived, index);
             prop_assert_eq!(row.decodable, arrived[index] && missing.is_none());
             prop_assert_eq!(row.missing_reference, missing.filter(|_| arrived[index]));
