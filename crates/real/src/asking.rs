@@ -217,6 +217,8 @@ impl Talk for DescribedBy {
 /// What a body is, by its first bytes: an MP4 file, or a transport stream.
 struct FoundIn {
     client: Http,
+    /// What the server says that it is.
+    media_type: Option<String>,
     first: Vec<u8>,
     file: Option<mp4::Demultiplexer>,
     stream: Option<mpeg_ts::Demultiplexer>,
@@ -225,7 +227,7 @@ struct FoundIn {
 
 impl FoundIn {
     fn new(client: Http) -> Self {
-        Self { client, first: Vec::new(), file: None, stream: None, read: 0 }
+        Self { client, media_type: None, first: Vec::new(), file: None, stream: None, read: 0 }
     }
 
     fn take(&mut self, now: Timestamp, bytes: &[u8]) -> Result<Option<(bool, Codec)>, String> {
@@ -241,6 +243,12 @@ impl FoundIn {
             }
             joined = std::mem::take(&mut self.first);
             match joined[0] {
+                _ if is_text(self.media_type.as_deref(), joined[0]) => {
+                    let kind = self.media_type.as_deref().unwrap_or("text");
+                    return Err(format!(
+                        "it is a page ({kind}) and no movie: the URL of an MP4 file or of a transport stream is needed"
+                    ));
+                }
                 0x47 => self.stream = Some(mpeg_ts::Demultiplexer::new(None, LARGEST_UNIT)),
                 _ => self.file = Some(mp4::Demultiplexer::new(LARGEST_UNIT)),
             }
@@ -273,6 +281,12 @@ impl FoundIn {
     }
 }
 
+/// Whether a body is to be read rather than seen: by its media type, or as it begins with a tag, which an MP4 file would do
+/// with a first box of a gigabyte.
+fn is_text(media_type: Option<&str>, first: u8) -> bool {
+    first == b'<' || (first != 0x47 && media_type.is_some_and(|kind| kind.starts_with("text/")))
+}
+
 impl Talk for FoundIn {
     type Known = (bool, Codec);
 
@@ -290,7 +304,7 @@ impl Talk for FoundIn {
                 }
                 HttpEvent::Failed(reason) => return Err(reason),
                 HttpEvent::Complete => return Err("there is no movie in it".to_owned()),
-                HttpEvent::Found { .. } => {}
+                HttpEvent::Found { media_type, .. } => self.media_type = media_type,
             }
         }
         Ok(None)
@@ -344,5 +358,29 @@ fn any_like(peer: SocketAddr) -> SocketAddr {
     match peer {
         SocketAddr::V4(_) => SocketAddr::from(([0; 4], 0)),
         SocketAddr::V6(_) => SocketAddr::from(([0; 8], 0)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_told_from_a_movie() {
+        let found = |media_type: Option<&str>, body: &[u8]| {
+            let mut found = FoundIn::new(Http::default());
+            found.media_type = media_type.map(str::to_owned);
+            found.take(Timestamp::ZERO, body)
+        };
+        for (media_type, body) in [
+            (Some("text/html; charset=utf-8"), "<!DOCTYPE html>"),
+            (None, "<html>..."),
+            (Some("text/plain"), "No movie"),
+        ] {
+            let said = found(media_type, body.as_bytes()).unwrap_err();
+            assert!(said.contains("it is a page") && said.contains(media_type.unwrap_or("text")), "{said}");
+        }
+        assert_eq!(found(Some("text/plain"), &[0x47; 188]), Ok(None), "servers know little of transport streams");
+        assert_eq!(found(Some("video/mp4"), b"\0\0\0\x18ftypisom"), Ok(None));
     }
 }

@@ -49,10 +49,15 @@ impl Journal {
     }
 }
 
+/// What the kernel says of a connection that its other end has closed (errno(3): ECONNRESET, EPIPE).
+const CLOSED: [&str; 2] = ["Connection reset by peer", "Broken pipe"];
+
 fn entry(connection: u64, peer: SocketAddr, record: &Record) -> Value {
     let (ended, reason) = match &record.ending {
         Ending::Complete => ("complete", None),
         Ending::Left => ("the client left", None),
+        // A client that has enough closes its connection, with bytes that it did not read still to come (RFC 9293, 3.5.2).
+        Ending::Broken(reason) if CLOSED.iter().any(|said| reason.contains(said)) => ("the client left", None),
         Ending::Broken(reason) => ("broken", Some(reason)),
         Ending::Stopped => ("the server was stopped", None),
     };
@@ -71,4 +76,28 @@ fn entry(connection: u64, peer: SocketAddr, record: &Record) -> Value {
         "ended": ended,
         "reason": reason,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use framewire_units::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn a_client_that_closed_its_connection_broke_nothing() {
+        let ended = |ending: Ending| {
+            let (began, ended) = (Timestamp::ZERO, Timestamp::from_secs(1));
+            let (frames, sent, latest) = ([1, 0], 5, None);
+            let record =
+                Record { what: "/mp4/film.mp4".to_owned(), bytes: None, began, ended, sent, frames, latest, ending };
+            let entry = entry(1, "127.0.0.1:5".parse().unwrap(), &record);
+            (entry["ended"].as_str().unwrap().to_owned(), entry["reason"].clone())
+        };
+        for reason in ["recvmsg: Connection reset by peer", "send: Broken pipe (os error 32)"] {
+            assert_eq!(ended(Ending::Broken(reason.to_owned())), ("the client left".to_owned(), Value::Null));
+        }
+        let silent = "recvmsg: Connection timed out";
+        assert_eq!(ended(Ending::Broken(silent.to_owned())), ("broken".to_owned(), json!(silent)));
+    }
 }
