@@ -117,8 +117,8 @@ def run(
     """Stream a movie over a network, as a scenario says; then a table and a report show what the viewer got.
 
     Ctrl-C ends the streams and keeps what there is, as a partial result, with a report without pictures, which
-    framewire report makes whole; a second Ctrl-C stops that, too. One that comes when the streams have just ended
-    leaves out the pictures as well.
+    framewire report makes whole. A second Ctrl-C before the results are written throws all of them away; one behind
+    that leaves out the report. One that comes when the streams have just ended leaves out the pictures as well.
     """
     if no_report and open_report:
         raise InputError("--open needs the report: allowed is --no-report or --open, not both")

@@ -39,6 +39,8 @@ class Content:
     """What is known of the movie, as far as it identifies it."""
     sound: Sound | None = None
     """The sound beside the movie, where it is sent."""
+    sound_left_out: str | None = None
+    """Of a movie whose sound was not asked for: which that is, and how it would be sent."""
 
     @property
     def paths(self) -> list[Path]:
@@ -82,7 +84,24 @@ def prepare(scenario: Scenario, progress: Progress | None = None) -> Content:
         check_sound(scenario)
         sound = sound_of(Path(wanted.source), progress=report)
     facts = made.metadata if sound is None else made.metadata | {"sound_start_ns": sound.start_ns}
-    return Content(made.path, ladder, max(made.duration_s, ladder_s), facts, sound)
+    unsent = None if wanted.sound else left_out(wanted.source)
+    return Content(made.path, ladder, max(made.duration_s, ladder_s), facts, sound, unsent)
+
+
+def left_out(source: str) -> str | None:
+    """What sound a movie has that is not sent, and how it would be; None of one without."""
+    from framewire.movie.sound import refusal, tracks_of
+
+    path = Path(source)
+    try:
+        tracks = tracks_of(path) if path.is_file() else []
+    except (InputError, OSError):  # what cannot be looked at has none that could be sent
+        return None
+    if not tracks:
+        return None
+    why = refusal(tracks[0])
+    how = "movie.sound = true (--set movie.sound=true) sends it" if why is None else why
+    return f"the movie's sound ({tracks[0].codec}) was not sent; {how}"
 
 
 def check(scenario: Scenario) -> None:

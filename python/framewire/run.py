@@ -151,7 +151,7 @@ def start(
         with partial_directory(settled.name, out) as (partial, directory):
             tell = told_apart(notify, {flow.name: flow.transport for flow in settled.flows})
             outcome = carry_out(settled, sent, partial, tell, stop)
-            seal(partial)
+            seal(partial, sound_left_out=sent.sound_left_out)
             partial.rename(directory)
         return Run(directory, outcome.status, stop.count > 0, outcome.failures)
 
@@ -203,12 +203,13 @@ def _simulate(
     return emulator.Outcome(made["status"], tuple(made["failures"]))
 
 
-def seal(directory: Path) -> None:
-    """Adds checksums to the description: of all that is read again."""
+def seal(directory: Path, **beside: Any) -> None:
+    """Adds checksums to the description, of all that is read again, and before that what else is to stand in it."""
     file = directory / "run.json"
     read_again = [*directory.glob("*.parquet"), directory / "scenario.toml", *directory.glob("received/*")]
     names = [path.relative_to(directory).as_posix() for path in read_again if path.is_file()]
-    file.write_text(json.dumps(sealed(files.read_json(file), directory, names), indent=2), encoding="utf-8")
+    document = files.read_json(file) | {key: value for key, value in beside.items() if value is not None}
+    file.write_text(json.dumps(sealed(document, directory, names), indent=2), encoding="utf-8")
 
 
 def _plan(scenario: Scenario, sent: Content, directory: Path) -> dict[str, Any]:

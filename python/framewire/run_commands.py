@@ -105,8 +105,17 @@ def _joined(directory: Path, receiver: Path | None) -> Run | None:
     side = side_of(directory)
     if side is not None:
         ends = {"sender": f"{directory} RECEIVER_DIR", "receiver": f"SENDER_DIR {directory}"}
+        if side == "server":
+            raise InputError(f"{directory}: {OF_A_SERVER}")
         raise InputError(f"{directory}: is of the {side} alone; with both ends: framewire report {ends[side]}")
     return None
+
+
+OF_A_SERVER = (
+    "is of a server (framewire send --serve), which keeps no ledger: what its clients were sent is in clients.ndjson "
+    "(docs/serving.md)"
+)
+"""Why there is no report of one."""
 
 
 def _written(path: Path, *, open_it: bool) -> None:

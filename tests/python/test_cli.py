@@ -497,9 +497,9 @@ def test_an_interruption_at_the_very_end_of_a_run_leaves_out_the_pictures_and_sa
     out, module = tmp_path / "out", sys.modules["framewire.run"]  # the function of that name hides it
     seal = module.seal
 
-    def interrupted(directory: Path) -> None:
+    def interrupted(directory: Path, **beside: object) -> None:
         os.kill(os.getpid(), signal.SIGINT)
-        seal(directory)
+        seal(directory, **beside)
 
     monkeypatch.setattr(module, "seal", interrupted)
     command = ["run", str(scenario_file), "--world", "simulated", "--out", str(out), *(["--json"] if as_json else [])]

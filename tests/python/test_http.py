@@ -59,7 +59,7 @@ def test_a_viewer_waits_for_the_connection_and_for_what_is_asked(
 
 
 STOPPED = 'limit = "1.5 s"\n'
-CUT = 'outages = [["0.5 s", "3 s"]]\n'
+CUT = 'outages = [["0.5 s", "1.5 s"]]\n'
 
 
 def test_what_was_under_way_in_time_when_a_run_ended_early_is_not_lost(
@@ -69,7 +69,7 @@ def test_what_was_under_way_in_time_when_a_run_ended_early_is_not_lost(
     """What an outage holds up is due by the end with a player that begins at once, and not with one that waits."""
     transports = ["http", "http+ts", "tcp", "rtp+tcp"]
     text = STOPPED + scenario(films["h264"], UNHURRIED.replace("20 Mbit/s", "2 Mbit/s"), *transports)
-    for startup, network, loses in [("1 s", "", False), ("1 s", CUT, False), ("50 ms", CUT, True)]:
+    for startup, network, loses in [("1 s", "", False), ("3 s", CUT, False), ("50 ms", CUT, True)]:
         playout = f'[playout]\nstartup = "{startup}"\n'
         changed = text.replace(STALL, network + playout)
         run = framewire.run(changed, out=tmp_path / f"{startup}{len(network)}", world="simulated")

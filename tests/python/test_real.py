@@ -131,7 +131,8 @@ def test_what_is_sent_comes_and_both_ends_become_one_run(transport: str, movie: 
 
 def test_a_report_is_made_of_both_ends_and_says_how_exact_their_clocks_are(movie: Path, tmp_path: Path) -> None:
     with receiving(tmp_path / "came") as (process, port):
-        assert send(movie, port, tmp_path / "sent")[0] == 0
+        options = ["--duration", "2 s", "--set", "flow.0.mtu=1400"]
+        assert send(movie, port, tmp_path / "sent", *options)[0] == 0
         assert ended(process)[0] == 0
     alone = RUNNER.invoke(app, ["report", str(tmp_path / "sent")])
     assert alone.exit_code == 2
@@ -145,11 +146,17 @@ def test_a_report_is_made_of_both_ends_and_says_how_exact_their_clocks_are(movie
     run, report = (Path(path) for path in said.groups())
     assert (run, report) == (tmp_path / "sent-joined", tmp_path / "sent-joined" / "report.html")
     html = report.read_text(encoding="utf-8")
+    assert RUNNER.invoke(app, ["report", str(tmp_path / "came"), str(tmp_path / "sent")]).exit_code == 0
+    assert [*tmp_path.glob("sent-joined*")] == [run], "the same two are the same run"
     assert re.search(r"aligned by \d+ exchanges to within 0\.\d+ ms", html)
     assert "real: two ends, joined" in html
     assert "On the air" not in html, "nothing is known of the air"
     assert "IEEE 802.11" not in html.split("<h3>scenario.toml</h3>")[0], "no network of the lab took part"
-    assert "framewire send FILE --to 127.0.0.1" in html
+    again = (
+        f"framewire send movie.h264 --to 127.0.0.1:{port} --transport udp --duration '2 s' --set flow.0.mtu=1400</pre>"
+    )
+    assert again in html.replace("&#39;", "'")
+    assert "[network" not in html, "no network of the lab took part"
 
 
 STOOD_STILL_S = 0.6
@@ -322,6 +329,17 @@ def test_what_is_not_possible_is_said_before_anything_is_made(movie: Path, tmp_p
     assert 'transport: "upd"' in refused("send", str(movie), *to, "--transport", "upd")
     assert "does not carry a movie by itself" in refused("send", str(movie), *to, "--transport", "bulk")
     assert "refuses the connection" in refused("send", str(movie), *to, "--transport", "tcp", code=1)
+    for name in ("http", "rtsp+udp"):
+        scheme = name[:4]
+        said = refused("send", str(tmp_path / "none.mp4"), *to, "--transport", name)
+        assert f"its receiver asks for the movie; --serve {scheme}://127.0.0.1:" in said, "before the movie is read"
+        said = refused("receive", "127.0.0.1:5004", "--transport", name)
+        assert f"its receiver asks for the movie; {scheme}://HOST:PORT/PATH" in said
+    serve = ("--serve", "http://127.0.0.1:0/")
+    assert "--loop: does not go with --serve; --endless" in refused("send", str(movie), *serve, "--loop", "2")
+    assert "--duration: this command serves movies (--serve), with which it does not go" in refused(
+        "send", str(movie), *serve, "--duration", "1 s"
+    )
     assert "--clients: this command sends a movie" in refused("send", str(movie), *to, "--clients", "3")
     assert "session descriptions are of RTP" in refused(
         "send", str(movie), *to, "--transport", "ts", "--sdp", str(tmp_path / "a.sdp")
@@ -340,6 +358,9 @@ def test_commands_of_adaptive_streams_stay_as_they_were(movie: Path) -> None:
 
     assert "--to HOST:PORT says where that is" in said("send", str(movie), "--transport", "udp")
     assert "--duration: this command serves a streaming file" in said("send", str(movie), "--duration", "1 s")
+    assert "--serve URL says where" in said("send", str(movie), "--transport", "rtsp")
+    alone = "is no streaming file; --to HOST:PORT sends a movie to one receiver, --serve URL serves it"
+    assert f"{movie} {alone}".replace(" ", "") in said("send", str(movie)).replace(" ", "")
     assert "has no title" in said("receive", "127.0.0.1:5004", "movie", "--transport", "ts")
     assert "--codec: this command asks a server" in said("receive", "127.0.0.1:5004", "movie", "--codec", "h264")
     assert "--replace: this command receives a movie" in said("receive", "127.0.0.1:5004", "--replace")

@@ -80,10 +80,10 @@ def test_one_that_is_stopped_when_its_streams_are_over_is_complete_and_interrupt
     module = sys.modules["framewire.run"]  # the function of that name hides it
     seal = module.seal
 
-    def sealed_late(directory: Path) -> None:
+    def sealed_late(directory: Path, **beside: object) -> None:
         over.set()
         may_go_on.wait(60)
-        seal(directory)
+        seal(directory, **beside)
 
     monkeypatch.setattr(module, "seal", sealed_late)
     handle = framewire.start(scenario_file, world=world, out=tmp_path / "out")

@@ -17,13 +17,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from framewire import _native
+from framewire.cli import app
 from framewire.errors import InputError, RunError
+from framewire.real import join
 from framewire.real.ends import ask
 from framewire.real.serving import MOST_CLIENTS, Place, serve
 
 pytestmark = pytest.mark.real_time
+
+RUNNER = CliRunner()
 
 UNBUFFERED = {**os.environ, "PYTHONUNBUFFERED": "1"}
 
@@ -58,6 +63,7 @@ class Server:
     out: Path
 
     scheme: str = "http"
+    said: str = ""
 
     def url(self, path: str, user: str = "") -> str:
         return f"{self.scheme}://{user}127.0.0.1:{self.port}{path}"
@@ -98,7 +104,7 @@ def serving(source: Path, out: Path, *options: str, scheme: str = "http", last: 
                     port = int(line.split("/ ;")[0].rsplit(":", 1)[1])
                 elif port:
                     paths.append(line.strip())
-            yield Server(process, port, paths, out, scheme)
+            yield Server(process, port, paths, out, scheme, said)
         finally:
             if process.poll() is None:
                 process.kill()
@@ -117,7 +123,7 @@ def test_every_film_of_a_folder_is_had_as_it_is_and_as_mp4_and_as_a_stream(folde
     with serving(folder, tmp_path / "served", "--pace", "client") as server:
         assert server.paths == [
             *("/film.mkv", "/mp4/film.mp4", "/ts/film.ts"),
-            *("/old film.mpg", "/mp4/old film.mp4", "/ts/old film.ts", "/"),
+            *("/old%20film.mpg", "/mp4/old%20film.mp4", "/ts/old%20film.ts", "/"),
         ]
         for name in ("film.mkv", "old film.mpg"):
             original, escaped = folder / name, name.replace(" ", "%20")
@@ -146,6 +152,47 @@ def test_every_film_of_a_folder_is_had_as_it_is_and_as_mp4_and_as_a_stream(folde
     assert document["answers"] == len(clients)
     assert document["bytes"] > sum(client["bytes"] for client in clients)
     assert {client["ended"] for client in clients} == {"complete"}
+
+
+def test_sound_that_is_left_out_is_told_in_the_console_on_the_page_and_in_the_record(
+    folder: Path, tmp_path: Path
+) -> None:
+    films = tmp_path / "films"
+    films.mkdir()
+    tone = ["-f", "lavfi", "-i", f"sine=f=440:d={SECONDS}", "-map", "0:v", "-map", "1:a", "-c:v", "copy"]
+    for name, codec in (("a.mkv", "ac3"), ("b.mkv", "aac")):
+        making = ["ffmpeg", "-v", "error", "-i", str(folder / "film.mkv"), *tone, "-c:a", codec, str(films / name)]
+        subprocess.run(making, check=True)
+    subprocess.run(
+        ["ffmpeg", "-v", "error", "-i", folder / "film.mkv", "-an", "-c", "copy", films / "c.mkv"], check=True
+    )
+    for scheme, last in (("http", "/"), ("rtsp", "/c.mkv")):
+        with serving(films, tmp_path / scheme, "--pace", "client", scheme=scheme, last=last) as server:
+            assert "a.mkv: served without its sound: its sound is ac3, and flows carry AAC" in server.said
+            assert server.said.count("without its sound") == 1, server.said
+            page = server.get("/").decode() if scheme == "http" else ""
+            document, _ = server.end()
+        assert page.count("without its sound (ac3)") == page.count("with sound") == (scheme == "http")
+        assert [*document["sound_left_out"]] == ["a.mkv"]
+        assert document["sound_left_out"]["a.mkv"].startswith("its sound is ac3")
+    done = RUNNER.invoke(app, ["report", str(tmp_path / "http")])
+    assert done.exit_code == 2
+    assert "is of a server (framewire send --serve), which keeps no ledger" in " ".join(done.output.split())
+    with pytest.raises(InputError, match="is of a server, which keeps no ledger"):
+        join(tmp_path / "http", tmp_path / "http", tmp_path / "joined")
+
+
+def test_a_page_is_no_movie_and_a_client_that_has_enough_broke_nothing(folder: Path, tmp_path: Path) -> None:
+    with serving(folder, tmp_path / "served", "--pace", "client") as server:
+        with pytest.raises(RunError, match=r"it is a page \(text/html.*and no movie: the URL of an MP4 file"):
+            ask(server.url("/"), out=tmp_path / "none")
+        with socket.create_connection(("127.0.0.1", server.port)) as client:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # it resets what it closes
+            client.sendall(b"GET /ts/film.ts HTTP/1.1\r\nHost: a\r\n\r\n")
+            assert client.recv(1)
+        time.sleep(0.5)
+        _, clients = server.end()
+    assert {entry["ended"] for entry in clients} <= {"complete", "the client left"}, clients
 
 
 def test_films_go_by_their_frame_clock_and_streams_may_have_no_end(folder: Path, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from framewire.endpoint.cli_options import (
 from framewire.endpoint.sessions import CONTROLLERS, ESTIMATES, Interrupted
 from framewire.endpoint.sessions import send as send_stream
 from framewire.errors import InputError
-from framewire.real.ends import PATIENCE_S
+from framewire.real.ends import ASKED_FOR, PATIENCE_S
 from framewire.real.serving import AHEAD_S, FIRST_REQUEST_S, IDLE_S
 from framewire.suggestions import refused
 from framewire.transports import CARRIERS
@@ -62,7 +62,7 @@ def send(
         typer.Option(
             metavar="URL",
             help="Serve the movie, or every movie of a folder, to players and browsers: http://127.0.0.1:8080/ or "
-            "rtsp://127.0.0.1:8554/.",
+            "rtsp://127.0.0.1:8554/. These are the ports where it states none; 80 and 554 have to be stated.",
         ),
     ] = None,
     listen: Annotated[
@@ -92,13 +92,18 @@ def send(
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="With --to: a setting of the movie or of the flow (docs/scenario.md), as flow.0.mtu=1400 or "
+            help="With --to or --serve: a setting of the movie or of the flow (docs/scenario.md), as flow.0.mtu=1400, "
             "movie.sound=true. Repeatable.",
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="DIR", help="With --to: the directory to make [default: runs/send-...]."),
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="DIR",
+            help="With --to or --serve: the directory to make [default: runs/send-... or runs/serve-...].",
+        ),
     ] = None,
     sdp: Annotated[
         Path | None,
@@ -107,7 +112,9 @@ def send(
     patience: Annotated[
         float,
         typer.Option(
-            metavar="S", min=0.1, help="With --to: how long a receiver may take no connection, or nothing of it."
+            metavar="S",
+            min=0.1,
+            help="With --to or --serve: how long a receiver may take no connection, or nothing of it.",
         ),
     ] = PATIENCE_S,
     delay: Annotated[
@@ -183,7 +190,11 @@ def send(
     if serve is not None:
         if to is not None:
             raise InputError("--to and --serve: a movie is sent to one receiver, or served to many")
-        refuse_given(context, "serves movies (--serve)", (*OF_A_STREAMING_FILE, *OF_ONE_RECEIVER))
+        if loop > 1:
+            raise InputError("--loop: does not go with --serve; --endless begins streams anew where they have ended")
+        refuse_given(
+            context, "serves movies (--serve), with which it does not go", (*OF_A_STREAMING_FILE, *OF_ONE_RECEIVER)
+        )
         _serve_movies(
             as_json,
             path,
@@ -208,7 +219,12 @@ def send(
     refuse_given(context, "serves a streaming file; it is of a movie, for --to HOST:PORT", OF_A_MOVIE_SENT)
     refuse_given(context, "serves a streaming file; it is of movies, for --serve URL", OF_SERVED_MOVIES)
     if transport in CARRIERS:
-        raise InputError(f"--transport {transport}: carries a movie to one receiver: --to HOST:PORT says where that is")
+        where = (
+            "is served: --serve URL says where"
+            if str(transport).startswith(ASKED_FOR)
+            else "carries a movie to one receiver: --to HOST:PORT says where that is"
+        )
+        raise InputError(f"--transport {transport}: {where}")
     controller = controller_of(transport)
     _serve_clients(
         as_json,
@@ -305,6 +321,11 @@ def _serve_clients(
             served = send_stream(path, address, controller=controller, listener=listener, **options)
         except Interrupted as interruption:
             served, interrupted = interruption.result, not is_terminated()
+        except InputError as error:
+            if "not a streaming file" not in str(error):
+                raise
+            other = "--to HOST:PORT sends a movie to one receiver, --serve URL serves it"
+            raise InputError(f"{path} is no streaming file; {other}") from None
     if as_json:
         print_json(served)
     else:

@@ -37,6 +37,9 @@ __all__ = [
     "without_headers",
 ]
 
+TRANSCODE = "; state a bitrate to have it transcoded (movie.bitrate, and movie.codec for another codec than MPEG-2)"
+"""What a scenario can do for a codec that is not carried."""
+
 
 @dataclass(frozen=True)
 class Output:
@@ -184,10 +187,7 @@ def _find(path: Path, seconds: float | None, frame_rate: Fraction | None) -> _Fo
     elementary = video.codec in ELEMENTARY.get(video.container, ())
     if output is None:
         refuse_what_does_not_move(video)
-        raise InputError(
-            f"{path}: {video.codec} in {video.container}, and flows carry {carried()}; state a bitrate to have it "
-            "transcoded (movie.bitrate, and movie.codec for another codec than MPEG-2)"
-        )
+        raise InputError(f"{path}: {video.codec} in {video.container}, and flows carry {carried()}{TRANSCODE}")
     if elementary and _native.stream_codec(path) is None:
         raise without_headers(path, output.name)
     rate = _frame_rate(video, elementary, frame_rate, stated_frame_rate(path) if elementary else None)

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,7 +17,7 @@ from framewire.endpoint.sessions import MAX_SIZE
 from framewire.errors import InputError
 from framewire.real.source import check_source, source_of
 from framewire.run import check_out, partial_directory, seal
-from framewire.scenario import Overrides, Scenario
+from framewire.scenario import Overrides, Scenario, pairs_of
 from framewire.suggestions import refused
 from framewire.transports import CARRIERS, TRANSPORTS, parts_of
 
@@ -28,6 +28,9 @@ PATIENCE_S = 10.0
 
 WAIT_S = 60.0
 """How long a receiver waits for the first bytes."""
+
+PORTS = {"http": 8080, "rtsp": 8554}
+"""Where a server listens that is told no port: those below 1024 take rights that few have (RFC 6335, section 6)."""
 
 SILENCE_S = 5.0
 """A stream that is silent for so long has ended."""
@@ -99,7 +102,8 @@ def send(
         RunError: when nobody takes the connection, or a file cannot be written.
         KeyboardInterrupt: at Ctrl-C before anything was sent; later its result is returned.
     """
-    _check_transport(transport)
+    scheme = "rtsp" if transport.startswith("rtsp") else "http"
+    _check_transport(transport, f"--serve {scheme}://127.0.0.1:{PORTS[scheme]}/ serves it, without --to")
     check_out(out)
     place = to.resolved()
     say = listener or (lambda _event: None)
@@ -136,9 +140,28 @@ def send(
                 sdp=None if sdp is None else Path(sdp),
             )
         )
-        seal(partial)
+        seal(
+            partial,
+            sent_with=_options(source, start_s, duration, times, set),
+            sound_left_out=sent.sound_left_out,
+        )
         partial.rename(directory)
     return End(directory, result)
+
+
+def _options(
+    source: str | os.PathLike[str], start_s: float, duration: str | None, times: int, overrides: Overrides | None
+) -> list[str]:
+    """What ``framewire send`` was told of the movie, but for where it lay.
+
+    >>> _options("/home/me/film.mp4", 30.0, "10 s", 1, ["flow.0.mtu=1400"])
+    ['film.mp4', '--start', '30', '--duration', '10 s', '--set', 'flow.0.mtu=1400']
+    """
+    options = [PurePath(source).name or str(source)]
+    options += ["--start", f"{start_s:g}"] if start_s else []
+    options += [] if duration is None else ["--duration", duration]
+    options += ["--loop", str(times)] if times > 1 else []
+    return options + [word for key, value in pairs_of(overrides) for word in ("--set", f"{key}={value}")]
 
 
 def receive(
@@ -171,7 +194,8 @@ def receive(
         RunError: when a port is taken, nothing comes, or a file cannot be written.
         KeyboardInterrupt: at Ctrl-C before anything came; later its result is returned.
     """
-    _check_transport(transport)
+    scheme = "rtsp" if transport.startswith("rtsp") else "http"
+    _check_transport(transport, f"{scheme}://HOST:PORT/PATH, in the place of ADDRESS:PORT, asks a server for one")
     check_out(out)
     place = at.resolved()
     with partial_directory(f"receive-{transport}", out) as (partial, directory):
@@ -280,7 +304,14 @@ def _description(path: Path) -> str:
         raise InputError(f"{path}: the session description cannot be read: {error.strerror or error}") from None
 
 
-def _check_transport(name: str) -> None:
+ASKED_FOR = ("http", "rtsp")
+"""What transports begin with whose receiver asks for the movie."""
+
+
+def _check_transport(name: str, instead: str) -> None:
+    """Whether a transport carries a movie whose sender opens the connection; `instead` says what else would do."""
+    if name in CARRIERS and name.startswith(ASKED_FOR):
+        raise InputError(f"--transport {name}: its receiver asks for the movie; {instead}")
     if name in CARRIERS:
         return
     if name in {one.name for one in TRANSPORTS}:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ __all__ = ["join", "side_of"]
 
 
 def side_of(directory: Path) -> str | None:
-    """``sender`` or ``receiver`` where a directory is of one end of a stream; None where it is anything else.
+    """``sender``, ``receiver`` or ``server`` of one end's directory; None of any other.
 
     Raises InputError where its description cannot be read.
     """
@@ -27,7 +28,7 @@ def side_of(directory: Path) -> str | None:
     except (OSError, ValueError) as error:
         raise InputError(f"{directory / 'run.json'}: cannot be read: {error}") from None
     side = document.get("side") if isinstance(document, dict) else None
-    return side if side in ("sender", "receiver") else None
+    return side if side in ("sender", "receiver", "server") else None
 
 
 def join(
@@ -43,7 +44,8 @@ def join(
     Args:
         sender: the directory that `send` made.
         receiver: the directory that `receive` made, copied from wherever that was.
-        out: the run directory to make; ``runs/<name of the sender's>-joined`` unless given.
+        out: the run directory to make. Unless given that is ``<name of the sender's>-joined`` beside the sender's, or
+            what was made there of these very directories before.
 
     Raises:
         InputError: when one of them is not what it should be, or they are of different streams.
@@ -53,6 +55,14 @@ def join(
         ends.reverse()
     for one, wanted in zip(ends, ("sender", "receiver"), strict=True):
         _check(one, wanted)
+    documents = [files.read_json(one / "run.json") for one in ends]
+    made_of = [str(document.get("checksums", {}).get("document")) for document in documents]
+    if out is None:
+        for before in _candidates(ends[0]):
+            if not before.exists():
+                break
+            if (known := _made_before(before, made_of)) is not None:
+                return known
     chosen = Path(out) if out is not None else _free(ends[0])
     check_out(chosen)
     with partial_directory(chosen.name, chosen) as (partial, directory):
@@ -62,7 +72,7 @@ def join(
             raise InputError(str(error)) from None
         except _native.EndpointFailure as error:
             raise RunError(str(error)) from None
-        seal(partial)
+        seal(partial, made_of=made_of, **{key: documents[0].get(key) for key in ("sent_with", "sound_left_out")})
         partial.rename(directory)
     failures = () if made["failure"] is None else (str(made["failure"]),)
     return Run(directory, str(made["status"]), failures=failures)
@@ -73,8 +83,9 @@ def _check(directory: Path, wanted: str) -> None:
     if not directory.is_dir():
         raise InputError(f"{directory}: no such directory")
     if side_of(directory) != wanted:
-        other = {"sender": "send", "receiver": "receive"}[wanted]
-        raise InputError(f"{directory}: is of no {wanted}; framewire {other} makes such directories")
+        other = {"sender": "send --to", "receiver": "receive"}[wanted]
+        found = "a server, which keeps no ledger" if side_of(directory) == "server" else f"no {wanted}"
+        raise InputError(f"{directory}: is of {found}; framewire {other} makes directories of a {wanted}")
     try:
         _, checksums = unsealed(files.read_json(directory / "run.json"))
         for path in (*directory.glob("*.parquet"), *directory.glob("*.toml"), *directory.glob("received/*")):
@@ -83,8 +94,23 @@ def _check(directory: Path, wanted: str) -> None:
         raise InputError(f"{directory}: {error}") from None
 
 
+def _made_before(directory: Path, made_of: list[str]) -> Run | None:
+    """The run that was made of two directories, by the checksums of their descriptions; None of any other."""
+    try:
+        document = files.read_json(directory / "run.json")
+    except (OSError, ValueError):
+        return None
+    if not isinstance(document, dict) or document.get("made_of") != made_of:
+        return None
+    failures = [flow.get("failure") for flow in document.get("flows") or []]
+    return Run(directory, str(document.get("status")), failures=tuple(str(one) for one in failures if one))
+
+
 def _free(sender: Path) -> Path:
-    """Beside the sender's directory, so that relative and absolute names work alike."""
+    return next(path for path in _candidates(sender) if not path.exists())
+
+
+def _candidates(sender: Path) -> Iterator[Path]:
+    """Names beside the sender's directory, so that relative and absolute names work alike."""
     stem = f"{sender.resolve().name}-joined"
-    candidates = (sender.resolve().parent / (stem if count == 1 else f"{stem}-{count}") for count in range(1, 1_000))
-    return next(path for path in candidates if not path.exists())
+    return (sender.resolve().parent / (stem if count == 1 else f"{stem}-{count}") for count in range(1, 1_000))

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from framewire import _native, content, scenario
 from framewire.endpoint.address import Address
 from framewire.errors import InputError
-from framewire.real.ends import PATIENCE_S, End, Listener, _as_json, _carried_out
+from framewire.real.ends import PATIENCE_S, PORTS, End, Listener, _as_json, _carried_out
 from framewire.run import check_out, partial_directory, seal
 from framewire.scenario import Overrides, Scenario
 
@@ -39,8 +39,6 @@ MOST_FILES = 1_000
 FORMS = {"http": ("http", "http+ts"), "rtsp": ("rtsp",)}
 """Of each scheme the transports by which a movie is served."""
 
-_PORTS = {"http": 8080, "rtsp": 8554}
-
 
 @dataclass(frozen=True)
 class Place:
@@ -65,10 +63,10 @@ class Place:
         except ValueError as error:
             raise InputError(f"--serve {text!r}: {error}") from None
         if parts.scheme not in FORMS or not parts.hostname or parts.path not in {"", "/"} or parts.username:
-            allowed = " or ".join(f"{scheme}://127.0.0.1:{_PORTS[scheme]}/" for scheme in FORMS)
+            allowed = " or ".join(f"{scheme}://127.0.0.1:{PORTS[scheme]}/" for scheme in FORMS)
             raise InputError(f"--serve {text!r}: where to listen is needed, as {allowed}")
         host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-        number = _PORTS[parts.scheme] if port is None else port
+        number = PORTS[parts.scheme] if port is None else port
         return cls(parts.scheme, Address.parse(f"{host}:{number}", control=0))
 
 
@@ -122,7 +120,8 @@ def serve(
         ahead_s = AHEAD_S if place.scheme == "http" else 0.0
     say = listener or (lambda _event: None)
     forms = [*FORMS[place.scheme][:-1], _stream(place.scheme, transport)]
-    movies, settled = _movies(Path(source), f"serve-{place.scheme}", forms, set, say)
+    silent: dict[str, str] = {}
+    movies, settled = _movies(Path(source), f"serve-{place.scheme}", forms, set, say, silent)
     with partial_directory(settled.name, out) as (partial, directory):
         result = _carried_out(
             lambda: _native.serve_movies(
@@ -142,7 +141,7 @@ def serve(
                 account=account,
             )
         )
-        seal(partial)
+        seal(partial, sound_left_out=silent or None)
         partial.rename(directory)
     return End(directory, result)
 
@@ -174,21 +173,32 @@ Shown = tuple[str, Path, str | None, str, _native.LoadedMovie]
 
 
 def _movies(
-    source: Path, name: str, forms: Sequence[str], overrides: Overrides | None, say: Listener
+    source: Path,
+    name: str,
+    forms: Sequence[str],
+    overrides: Overrides | None,
+    say: Listener,
+    silent: dict[str, str],
 ) -> tuple[list[Shown], Scenario]:
-    """The movies, ready to be sent, and the scenario of the first one."""
+    """The movies, ready to be sent, and the first one's scenario; `silent` gets whose sound is left out, and why."""
+    from framewire.movie.elementary_stream import TRANSCODE  # slow to import
+
     is_folder = source.is_dir()
     shown: list[Shown] = []
     settled = None
     for path in _files(source) if is_folder else [source]:
         say({"event": "step", "text": f"preparing {path.name}"})
         try:
-            loaded, own, about = _movie(path, name, forms, overrides)
+            loaded, own, about, why = _movie(path, name, forms, overrides)
         except InputError as error:
             if not is_folder:
                 raise
-            say({"event": "left out", "name": path.name, "transport": "", "reason": str(error)})
+            reason = str(error).replace(TRANSCODE, "").removeprefix(f"{path.resolve()}: ").removeprefix(f"{path}: ")
+            say({"event": "left out", "name": path.name, "transport": "", "reason": reason})
             continue
+        if why is not None:
+            silent[path.name] = why
+            say({"event": "sound left out", "name": path.name, "reason": why})
         media_type = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
         shown.append((path.name, path.resolve(), media_type, about, loaded))
         settled = settled or own
@@ -212,7 +222,8 @@ def _files(folder: Path) -> list[Path]:
 
 def _movie(
     path: Path, name: str, forms: Sequence[str], overrides: Overrides | None
-) -> tuple[_native.LoadedMovie, Scenario, str]:
+) -> tuple[_native.LoadedMovie, Scenario, str, str | None]:
+    """A movie, its scenario, what a person wants to know of it, and why its sound is left out."""
     from framewire import files
     from framewire.movie import codec_of, sound
 
@@ -220,35 +231,65 @@ def _movie(
         files.check_regular(path)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
-    try:
-        sound.check(path)
-        has_sound = True
-    except InputError:
-        has_sound = False
+    tracks = _tracks(path)
     # By RTSP sound is a stream of its own, which no flow of the lab has.
-    is_apart = has_sound and any(form.startswith("rtsp") for form in forms)
-    movie = {"source": str(path.resolve()), "sound": has_sound and not is_apart}
-    flows = [{"name": form, "transport": form} for form in forms]
-    resolved = scenario.load({"name": name, "movie": movie, "flow": flows}, set=overrides)
-    sent = content.prepare(resolved)
+    is_apart = any(form.startswith("rtsp") for form in forms)
+    resolved, sent, why = _prepared(path, name, forms, overrides, has_sound=bool(tracks) and not is_apart)
     if sent.movie is None:
         raise InputError(f"{path}: there is no movie in it")
-    own = sound.sound_of(path) if is_apart else sent.sound
-    track = None if own is None else (own.path.resolve(), own.start_ns)
+    own = sent.sound
+    if tracks and is_apart:
+        try:
+            own = sound.sound_of(path)
+        except InputError as error:
+            why = str(error)
     try:
+        track = None if own is None else (own.path.resolve(), own.start_ns)
         loaded = _native.load_movie(sent.movie.resolve(), None, track)
     except _native.MovieError as error:
         raise InputError(str(error)) from None
-    settled = resolved.lasting(sent.duration_s)
-    return loaded, settled, _about(sent.duration_s, codec_of(path), has_sound)
+    if why is not None:
+        why = why.removeprefix(f"{path.resolve()}: ").removeprefix(f"{path}: ").removesuffix(WITHOUT)
+    heard = "with sound" if own is not None else f"without its sound ({tracks[0]})" if tracks else ""
+    return loaded, resolved.lasting(sent.duration_s), _about(sent.duration_s, codec_of(path), heard), why
 
 
-def _about(duration_s: float | None, codec: str, has_sound: bool) -> str:
+WITHOUT = "; without movie.sound its video is sent alone"
+"""What those are told who asked for sound; a server leaves it out by itself."""
+
+
+def _tracks(path: Path) -> list[str]:
+    """The codecs of the sound of a file; none of one that has none, or is none."""
+    from framewire.movie import sound
+
+    try:
+        return [track.codec for track in sound.tracks_of(path)]
+    except InputError:
+        return []
+
+
+def _prepared(
+    path: Path, name: str, forms: Sequence[str], overrides: Overrides | None, *, has_sound: bool
+) -> tuple[Scenario, content.Content, str | None]:
+    """What is sent, with its sound where that can be, and why it cannot."""
+    movie = {"source": str(path.resolve()), "sound": has_sound}
+    flows = [{"name": form, "transport": form} for form in forms]
+    resolved = scenario.load({"name": name, "movie": movie, "flow": flows}, set=overrides)
+    try:
+        return resolved, content.prepare(resolved), None
+    except InputError as error:
+        if not has_sound:
+            raise
+        alone, sent, _ = _prepared(path, name, forms, overrides, has_sound=False)  # raises what is wrong with the video
+        return alone, sent, str(error)
+
+
+def _about(duration_s: float | None, codec: str, heard: str) -> str:
     """What a person wants to know of a movie.
 
-    >>> _about(75.04, "h264", True)
-    '1 min 15 s, h264 with sound'
+    >>> _about(75.04, "h264", "with sound"), _about(4.0, "h264", "")
+    ('1 min 15 s, h264, with sound', '4 s, h264')
     """
     seconds = round(duration_s or 0.0)
     time = f"{seconds // 60} min {seconds % 60} s" if seconds >= 60 else f"{seconds} s"
-    return f"{time}, {codec}{' with sound' if has_sound else ''}"
+    return ", ".join(filter(None, (time, codec, heard)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from framewire.commands import print_json, stderr, stdout, warn
 from framewire.real import serving
@@ -38,20 +39,31 @@ def _shown(scheme: str) -> Callable[[dict[str, Any]], None]:
             case "left out":
                 form = f" by {event['transport']}" if event["transport"] else ""
                 warn(f"{event['name']}: not served{form}: {event['reason']}")
+            case "sound left out":
+                warn(f"{event['name']}: served without its sound: {event['reason']}")
             case "serving":
                 _say(f"serving at {scheme}://{event['address']}/ ; Ctrl-C ends it")
                 for path in event["paths"]:
-                    _say(f"  {path}")
+                    _say(f"  {quote(path)}")
             case "client":
                 _say(_client(event["client"]))
 
     return show
 
 
+SHORTEST_S = 0.1
+"""What is over sooner went into the buffers of sockets: its rate would be no network's."""
+
+
 def _client(entry: dict[str, Any]) -> str:
-    """What one client was sent, in a line."""
+    """What one client was sent, in a line.
+
+    >>> sent = {"peer": "[::1]:5", "what": "/", "began_s": 1.0, "bytes": 149_304, "ended": "complete", "reason": None}
+    >>> _client(sent | {"ended_s": 1.00005}), _client(sent | {"ended_s": 1.2})
+    ('[::1]:5 / 149,304 bytes, complete', '[::1]:5 / 149,304 bytes, 6.0 Mbit/s, complete')
+    """
     time = entry["ended_s"] - entry["began_s"]
-    rate = f", {8e-6 * entry['bytes'] / time:,.1f} Mbit/s" if time > 0 else ""
+    rate = f", {8e-6 * entry['bytes'] / time:,.1f} Mbit/s" if time >= SHORTEST_S else ""
     reason = f": {entry['reason']}" if entry["reason"] else ""
     return f"{entry['peer']} {entry['what']} {entry['bytes']:,} bytes{rate}, {entry['ended']}{reason}"
 

@@ -81,6 +81,8 @@ def movie(run: ReportRun) -> list[tuple[str, str]]:
         facts_found.append(("movie", ", ".join(str(part) for part in parts if part)))
     if isinstance(given.get("bitrate"), (int, float)):
         facts_found.append(("bitrate", f"{given['bitrate'] / 1e6:.2f} Mbit/s"))
+    if isinstance(unsent := run.info.get("sound_left_out"), str):
+        facts_found.append(("sound", unsent))
     if run.ladder:
         facts_found.append(("ladder", f"{source(of and of.ladder, 'ladder')}: {ladder_in_a_line(run.ladder)}"))
     return facts_found

@@ -80,6 +80,7 @@ def render(
         accuracy=accuracy,
         proof=proof(run),
         scenario=portable_scenario.portable(run),
+        send_command=portable_scenario.send_command(run) if run.real else "",
         simulation_only=run.scenario is not None and run.scenario.parsed.needs_simulation is not None,
         seeded=drawn_by_chance(run),
         versions=versions(run),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
 from framewire.report.data import ReportRun
 
-__all__ = ["Scenario", "portable", "shortened"]
+__all__ = ["Scenario", "portable", "send_command", "shortened"]
 
 EVERYWHERE = ("/bin/", "/dev/", "/etc/", "/lib/", "/proc/", "/run/", "/sbin/", "/sys/", "/usr/")
 """Directories that every machine of the kind has: what lies there is named in full."""
@@ -28,12 +29,33 @@ class Scenario:
 
 def portable(run: ReportRun) -> Scenario:
     """The run's scenario, each file of the user's own by its name alone."""
-    text, files = run.scenario_text, []
+    text, files = without_network(run.scenario_text) if run.real else run.scenario_text, []
     for path in (path for path in named(run) if path is not None and PurePath(path).is_absolute()):
         text = text.replace(path, PurePath(path).name)
         files.append(PurePath(path).name)
     files += [PurePath(path).name for path in ABSOLUTE.findall(text) if not path.startswith(EVERYWHERE)]
     return Scenario(shortened(text), list(dict.fromkeys(files)))
+
+
+NETWORK = re.compile(r"^\[network[^\]\n]*\]\n(?:(?!\[).*\n?)*", re.MULTILINE)
+"""A table of a network, up to the next table."""
+
+
+def without_network(text: str) -> str:
+    """A scenario without its network, which takes no part between two machines.
+
+    >>> without_network('[movie]\\n\\n[network]\\nkind = "wifi"\\n\\n[network.wifi]\\nretry = 4\\n\\n[playout]\\n')
+    '[movie]\\n\\n[playout]\\n'
+    """
+    return NETWORK.sub("", text)
+
+
+def send_command(run: ReportRun) -> str:
+    """What sends the same stream again, for a shell; of directories that do not say it, the file is not known."""
+    told = run.info.get("sent_with")
+    words = [str(word) for word in told] if isinstance(told, list) and told else ["FILE"]
+    to = ["--to", str(run.info.get("peer") or "HOST:PORT"), "--transport", run.flows[0].transport]
+    return shlex.join(["framewire", "send", words[0], *to, *words[1:]])
 
 
 def named(run: ReportRun) -> list[str | None]:

@@ -48,7 +48,11 @@ def carry_out(study: Study, options: Options) -> None:
     study.check(options, out)
     files.check_takes_files(out)
     with display.for_console(stderr()) as shown:
-        outcome = study.run(options, out, shown)
+        try:
+            outcome = study.run(options, out, shown)
+        except KeyboardInterrupt:
+            complain(f"stopped; the same command goes on from here: what was measured is kept in {out}")
+            raise
         written = _write(outcome, out)
         report, in_markdown = out / "report.html", out / "report.md"
         for old in (report, in_markdown):
