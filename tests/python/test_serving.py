@@ -317,8 +317,13 @@ def test_a_receiver_asks_for_a_movie_and_records_it(path: str, folder: Path, tmp
         assert ran.returncode == 0, ran.stderr
         assert f"{FRAMES} whole frames; to the end" in ran.stdout
         server.end()
-    assert shown(tmp_path / "came" / "received" / "movie.h264") == shown(folder / "film.mkv")
+    received = tmp_path / "came" / "received"
+    assert shown(received / "movie.h264") == shown(folder / "film.mkv")
     document = json.loads((tmp_path / "came" / "run.json").read_text())
+    sound = shown(received / "movie.aac", "a")
+    # An encoder's first packet stands before the first sample.
+    assert sound[1:] == shown(folder / "film.mkv", "a")[1:]
+    assert document["flows"][0]["received_sound"] == len(sound)
     assert (document["side"], document["status"], document["ended_by"]) == ("receiver", "complete", None)
     assert document["flows"][0]["incomplete_frames"] == 0
 

@@ -110,6 +110,7 @@ fn play(data: &[u8], password: bool) {
     let settings = ClientSettings {
         url: "rtsp://h/movie".to_owned(),
         want: Want::Interleaved,
+        sound: password.then_some(Want::Interleaved),
         account: password.then(account),
     };
     let mut client = Client::new(settings, Timestamp::ZERO, Seed(1).stream("client", &[]));

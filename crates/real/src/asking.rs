@@ -6,10 +6,14 @@ use std::path::PathBuf;
 use framewire_endpoint::{RunClock, random_session};
 use framewire_kernel::{FlowSockets, Place};
 use framewire_media::access_unit::Codec;
+use framewire_media::audio::AudioCodec;
 use framewire_recording::record::FlowStatus;
 use framewire_session::half::End as Side;
 use framewire_session::lifecycle::{FlowEnd, MovieReceiving};
-use framewire_session::{Announcement, AskedFor, ChannelSetup, FlowRecording, codec_of, codec_of_file};
+use framewire_session::{
+    Announcement, AskedFor, ChannelSetup, DescribedSound, FlowRecording, codec_of, codec_of_file, sound_codec_of,
+    sound_codec_of_stream,
+};
 use framewire_sockets::{Interest, TcpOptions, TcpRead, TcpSender, wait, wait_watching};
 use framewire_transport::TransportKind;
 use framewire_transport::socket::StreamSocket;
@@ -18,7 +22,7 @@ use framewire_wire::http::{Client as Http, ClientEvent as HttpEvent, Fetch};
 use framewire_wire::mp4;
 use framewire_wire::mpeg_ts;
 use framewire_wire::rtsp::{Account, Client as Rtsp, ClientEvent as RtspEvent, ClientSettings, Want};
-use framewire_wire::sdp::Described;
+use framewire_wire::sdp::{self, Described};
 
 use crate::error::RealError;
 use crate::events::{Event, Listener};
@@ -58,6 +62,8 @@ pub struct AskOptions {
 struct Found {
     asked: AskedFor,
     codec: Codec,
+    /// The sound beside it, where there is some that is received.
+    sound: Option<AudioCodec>,
     /// What its description says, of RTSP.
     description: Option<Described>,
 }
@@ -92,6 +98,10 @@ pub fn ask(
     let movie = folder.join(format!("movie.{}", found.codec.file_suffix()));
     let headers = found.description.as_ref().map(Described::parameter_sets).unwrap_or_default();
     let mut receiving = MovieReceiving::new(session, directory::create_behind(&movie, &headers)?);
+    if let Some(sound) = found.sound {
+        let file = folder.join(format!("movie.{}", sound.name()));
+        receiving = receiving.with_plain_sound(directory::create(&file)?);
+    }
     let place = Place { end: Side::Receiver, own: any_like(options.address), peer: Some(options.address) };
     let mut sockets = FlowSockets::open(&[ChannelSetup::of_asked()], &place, clock)?;
     sockets.connect()?;
@@ -162,8 +172,8 @@ fn look(options: &AskOptions, is_stopped: &dyn Fn() -> bool) -> Result<Found, Re
     let AskOptions { host, path, .. } = options;
     if options.is_rtsp {
         let url = format!("rtsp://{host}{path}");
-        let account = options.account.clone();
-        let settings = ClientSettings { url: url.clone(), want: Want::Interleaved, account: account.clone() };
+        let (want, sound, account) = (Want::Interleaved, None, options.account.clone());
+        let settings = ClientSettings { url: url.clone(), want, sound, account: account.clone() };
         let random = Seed(random_session().map_err(|error| RealError::Failed(error.to_string()))?);
         let client = Rtsp::new(settings, Timestamp::ZERO, random.stream("look", &[]));
         let described = converse(options, is_stopped, DescribedBy(client))?;
@@ -172,14 +182,17 @@ fn look(options: &AskOptions, is_stopped: &dyn Fn() -> bool) -> Result<Found, Re
         let name = &description.encoding_name;
         let codec = Announcement::codec_in_rtp(name).ok_or_else(|| unusable(format!("{name} is not received")))?;
         let payload_type = description.payload_type;
-        let asked = AskedFor::Rtsp { url, account, codec, payload_type };
-        return Ok(Found { asked, codec, description: Some(description) });
+        // What is not received is not asked for.
+        let of_sound = sdp::read_sound(&described).and_then(|sound| DescribedSound::of(&sound)).ok();
+        let sound = of_sound.as_ref().map(|sound| sound.codec);
+        let asked = AskedFor::Rtsp { url, account, codec, payload_type, sound: of_sound.map(Box::new) };
+        return Ok(Found { asked, codec, sound, description: Some(description) });
     }
     let mut client = Http::default();
     client.fetch(&Fetch { host: host.clone(), path: path.clone(), range: None, is_last: true });
-    let (is_file, codec) = converse(options, is_stopped, FoundIn::new(client))?;
+    let (is_file, codec, sound) = converse(options, is_stopped, FoundIn::new(client))?;
     let asked = AskedFor::Http { host: host.clone(), path: path.clone(), is_file };
-    Ok(Found { asked, codec, description: None })
+    Ok(Found { asked, codec, sound, description: None })
 }
 
 /// What is talked about until something is known.
@@ -203,7 +216,7 @@ impl Talk for DescribedBy {
             match event {
                 RtspEvent::Described(text) => return Ok(Some(text)),
                 RtspEvent::Ended(reason) => return Err(reason.unwrap_or_else(|| "the server said nothing".to_owned())),
-                RtspEvent::Playing(_) | RtspEvent::Rtp(_) | RtspEvent::Rtcp(_) => {}
+                RtspEvent::Playing(_) | RtspEvent::Rtp(..) | RtspEvent::Rtcp(..) => {}
             }
         }
         Ok(None)
@@ -230,7 +243,7 @@ impl FoundIn {
         Self { client, media_type: None, first: Vec::new(), file: None, stream: None, read: 0 }
     }
 
-    fn take(&mut self, now: Timestamp, bytes: &[u8]) -> Result<Option<(bool, Codec)>, String> {
+    fn take(&mut self, now: Timestamp, bytes: &[u8]) -> Result<Option<(bool, Codec, Option<AudioCodec>)>, String> {
         self.read += bytes.len() as u64;
         if self.read > MOST_LOOKED_AT {
             return Err("there is no movie within its first 72 MiB".to_owned());
@@ -262,19 +275,24 @@ impl FoundIn {
                 return Err(fault.to_string());
             }
             while file.poll_unit().is_some() {}
-            file.tracks().iter().map(|track| codec_of_file(track.coding)).collect()
+            let codings = file.tracks().iter().map(|track| track.coding);
+            codings.map(|coding| (codec_of_file(coding), sound_codec_of(coding))).collect()
         } else if let Some(stream) = &mut self.stream {
             stream.handle_bytes(now, bytes);
             while stream.poll_unit().is_some() || stream.poll_fault().is_some() {}
             stream
                 .program()
-                .map(|program| program.tracks.iter().map(|track| codec_of(track.stream_type)).collect())
+                .map(|program| {
+                    let types = program.tracks.iter().map(|track| track.stream_type);
+                    types.map(|coding| (codec_of(coding), sound_codec_of_stream(coding))).collect()
+                })
                 .unwrap_or_default()
         } else {
             Vec::new()
         };
-        match codecs.iter().find_map(|&codec| codec) {
-            Some(codec) => Ok(Some((self.file.is_some(), codec))),
+        let sound = codecs.iter().find_map(|&(_, sound)| sound);
+        match codecs.iter().find_map(|&(codec, _)| codec) {
+            Some(codec) => Ok(Some((self.file.is_some(), codec, sound))),
             None if codecs.is_empty() => Ok(None),
             None => Err("there is no video in it that is received".to_owned()),
         }
@@ -288,9 +306,9 @@ fn is_text(media_type: Option<&str>, first: u8) -> bool {
 }
 
 impl Talk for FoundIn {
-    type Known = (bool, Codec);
+    type Known = (bool, Codec, Option<AudioCodec>);
 
-    fn handle(&mut self, now: Timestamp, bytes: Option<&[u8]>) -> Result<Option<(bool, Codec)>, String> {
+    fn handle(&mut self, now: Timestamp, bytes: Option<&[u8]>) -> Result<Option<Self::Known>, String> {
         match bytes {
             Some(bytes) => drop(self.client.handle_bytes(bytes)),
             None => drop(self.client.handle_close()),

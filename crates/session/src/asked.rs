@@ -1,18 +1,21 @@
 //! A receiver that asks any server for a movie: what it asks for, and what it then expects.
 
 use framewire_media::access_unit::Codec;
-use framewire_transport::registry::{Session, file_coding, payload_format, stream_type};
+use framewire_media::audio::AudioCodec;
+use framewire_transport::registry::{Session, file_coding, payload_format, sound_format, stream_type};
 use framewire_units::{Seed, Timestamp};
 use framewire_wire::mp4::Coding;
 use framewire_wire::mpeg_ts::StreamType;
+use framewire_wire::rtp_payload::{CLOCK_RATE, Depacketizer, Limits, StreamDescription};
 use framewire_wire::rtsp::Account;
+use framewire_wire::sdp::Described;
 
 use crate::channels::{ChannelSetup, MOVIE_CHANNEL};
 use crate::exchange::rtsp::RtspAsking;
 use crate::exchange::{Asking, HttpAsking};
 use crate::flow::FlowRecording;
 use crate::flow::packets::ExpectedPackets;
-use crate::receiver::{Asked, ReceiverLog, ReceiverSession};
+use crate::receiver::{Asked, ReceiverLog, ReceiverSession, ReceivingHalf};
 
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +29,7 @@ pub enum AskedFor {
         /// An MP4 file; else a transport stream.
         is_file: bool,
     },
-    /// Of a server of RTSP: its first stream of video, interleaved.
+    /// Of a server of RTSP: its first streams of video and sound, interleaved.
     Rtsp {
         /// `rtsp://host:port/path`, without a name and password.
         url: String,
@@ -36,7 +39,44 @@ pub enum AskedFor {
         codec: Codec,
         /// The payload type of its packets, as its description says.
         payload_type: u8,
+        /// The sound beside it; `None`: there is none that is received.
+        sound: Option<Box<DescribedSound>>,
     },
+}
+
+/// A stream of sound in RTP, as a server describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DescribedSound {
+    /// How it is coded.
+    pub codec: AudioCodec,
+    payload_type: u8,
+    description: StreamDescription,
+}
+
+impl DescribedSound {
+    /// Of a description.
+    ///
+    /// # Errors
+    /// When it is not received; with the reason. Opus is not yet: what of its start is not to be heard is said by none.
+    pub fn of(described: &Described) -> Result<Self, String> {
+        let name = &described.encoding_name;
+        let is_named = |codec: &AudioCodec| sound_format(*codec).encoding_name.eq_ignore_ascii_case(name);
+        let codec = [AudioCodec::Aac, AudioCodec::Mp2].into_iter().find(is_named);
+        let codec = codec.ok_or_else(|| format!("{name} is not received"))?;
+        // The clock of MPEG audio is that of video (RFC 2250, section 3.5).
+        let (clock_rate, channels) = described.clock.unwrap_or((CLOCK_RATE, None));
+        let parameters = Some(described.parameters.clone()).filter(|parameters| !parameters.is_empty());
+        let description = StreamDescription { clock_rate, channels, parameters };
+        let sound = Self { codec, payload_type: described.payload_type, description };
+        sound.depacketizer()?;
+        Ok(sound)
+    }
+
+    fn depacketizer(&self) -> Result<Depacketizer, String> {
+        let format = sound_format(self.codec);
+        let packets = Depacketizer::of_described(format, &self.description, None, Limits::default())?;
+        Ok(packets.with_payload_type(self.payload_type))
+    }
 }
 
 impl AskedFor {
@@ -45,6 +85,7 @@ impl AskedFor {
     /// # Errors
     /// When RTP does not carry the codec.
     pub fn receiver(&self, recording: &FlowRecording, now: Timestamp, seed: Seed) -> Result<ReceiverSession, String> {
+        let mut of_sound = None;
         let (packets, session, asking): (_, _, Box<dyn Asking>) = match self {
             Self::Http { host, path, is_file } => {
                 let packets = match is_file {
@@ -53,16 +94,44 @@ impl AskedFor {
                 };
                 (packets, Session::Http, Box::new(HttpAsking::at(host, path)))
             }
-            Self::Rtsp { url, account, codec, payload_type } => {
+            Self::Rtsp { url, account, codec, payload_type, sound } => {
                 let format = payload_format(*codec).ok_or_else(|| format!("{codec} is not received in RTP"))?;
                 let packets = ExpectedPackets::AnyRtp { format, payload_type: *payload_type };
-                (packets, Session::Rtsp, Box::new(RtspAsking::at(url, account.clone(), now, seed)))
+                if let Some(sound) = sound {
+                    of_sound = Some((sound.payload_type, sound.depacketizer()?));
+                }
+                let clock_rate = sound.as_ref().map(|sound| sound.description.clock_rate);
+                (packets, Session::Rtsp, Box::new(RtspAsking::at(url, account.clone(), clock_rate, now, seed)))
             }
         };
-        let half = packets.receiver(session);
+        let half = match (packets.receiver(session), of_sound) {
+            (ReceivingHalf::Packets(half), Some((payload_type, sound))) => {
+                ReceivingHalf::Packets(half.with_sound_of_type(payload_type, sound))
+            }
+            (half, _) => half,
+        };
         let session = ReceiverSession::new(half, ReceiverLog::new(recording));
         let session = session.over(vec![ChannelSetup::of_asked().channel()]);
         Ok(session.with_asking(Some(Asked::new(asking, MOVIE_CHANNEL))))
+    }
+}
+
+/// The codec of sound in a program or file that plays by itself; `None` of what is none, and of Opus. Whether MPEG audio is of layer II or
+/// III its stream alone says.
+pub fn sound_codec_of(coding: Coding) -> Option<AudioCodec> {
+    match coding {
+        Coding::Aac => Some(AudioCodec::Aac),
+        Coding::Mpeg1Audio | Coding::Mpeg2Audio => Some(AudioCodec::Mp2),
+        _ => None,
+    }
+}
+
+/// The same of a stream of a program.
+pub fn sound_codec_of_stream(stream: StreamType) -> Option<AudioCodec> {
+    match stream {
+        StreamType::AacAdts => Some(AudioCodec::Aac),
+        StreamType::Mpeg1Audio | StreamType::Mpeg2Audio => Some(AudioCodec::Mp2),
+        _ => None,
     }
 }
 

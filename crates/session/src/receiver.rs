@@ -293,7 +293,7 @@ impl ReceiverSession {
 
     /// What was recorded.
     pub fn into_log(self) -> ReceiverLog {
-        let of_asking = self.asked.and_then(|mut asked| asked.asking().take_rtcp());
+        let of_asking = self.asked.map(|mut asked| asked.asking().take_rtcp()).unwrap_or_default();
         let reports = self.reports.into_iter().map(RtcpEnd::into_log).chain(of_asking);
         ReceiverLog { rtcp: reports.collect(), ..self.reception.log }
     }

@@ -164,7 +164,7 @@ impl SenderSession {
 
     /// What was recorded.
     pub fn into_log(self) -> SenderLog {
-        let of_serving = self.answering.and_then(|mut served| served.serving().take_rtcp());
+        let of_serving = self.answering.map(|mut served| served.serving().take_rtcp()).unwrap_or_default();
         let reports = self.reports.into_iter().map(RtcpEnd::into_log).chain(of_serving);
         SenderLog { rtcp: reports.collect(), ..self.log }
     }
@@ -269,9 +269,9 @@ impl SenderSession {
             SenderEvent::Packet { timestamp, octets, is_sound, .. } if self.shown.is_some() => {
                 self.note_packet(PacketSent { timestamp, octets, is_sound });
             }
-            SenderEvent::Packet { at, timestamp, octets, .. } => {
+            SenderEvent::Packet { at, timestamp, octets, is_sound } => {
                 if let Some(served) = &mut self.answering {
-                    served.serving().handle_packet_sent(at, timestamp, octets);
+                    served.serving().handle_packet_sent(at, PacketSent { timestamp, octets, is_sound });
                 }
             }
             SenderEvent::LastByte { frame, at, end } => {

@@ -123,7 +123,7 @@ pub fn check_parameters(format: &PayloadFormat, parameters: &str) -> Result<(), 
     Ok(())
 }
 
-/// What a description says of its first stream of video in RTP.
+/// What a description says of its first stream of video, or of sound, in RTP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Described {
     /// The payload type of its packets.
@@ -132,6 +132,8 @@ pub struct Described {
     pub encoding_name: String,
     /// The parameters of that; empty where there are none.
     pub parameters: String,
+    /// Ticks of the clock of its time stamps in a second, and its channels, where they are said (section 6.6).
+    pub clock: Option<(u32, Option<u8>)>,
 }
 
 /// Reads a description, as far as it is needed to receive its first stream of video.
@@ -139,12 +141,26 @@ pub struct Described {
 /// # Errors
 /// When there is none in RTP, or its payload format is not named.
 pub fn read(text: &str) -> Result<Described, String> {
-    let mut lines = text.lines().map(str::trim_end).skip_while(|line| !line.starts_with("m=video "));
+    read_first(text, "video")
+}
+
+/// The same of its first stream of sound.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_sound(text: &str) -> Result<Described, String> {
+    read_first(text, "audio")
+}
+
+fn read_first(text: &str, kind: &str) -> Result<Described, String> {
+    let begins = |line: &str| line.strip_prefix("m=").is_some_and(|media| media.split(' ').next() == Some(kind));
+    let mut lines = text.lines().map(str::trim_end).skip_while(|line| !begins(line));
     // m=<media> <port> <proto> <fmt> ... (section 5.14)
-    let media: Vec<&str> = lines.next().ok_or("it describes no video")?.split(' ').collect();
-    let [_, _, profile, number, ..] = media[..] else { return Err("its line of video is cut off".to_owned()) };
+    let media = lines.next().ok_or_else(|| format!("it describes no {kind}"))?;
+    let media: Vec<&str> = media.split(' ').collect();
+    let [_, _, profile, number, ..] = media[..] else { return Err(format!("its line of {kind} is cut off")) };
     if !profile.starts_with("RTP/") {
-        return Err(format!("{profile}: video in RTP is received"));
+        return Err(format!("{profile}: {kind} in RTP is received"));
     }
     let payload_type: u8 = number.parse().map_err(|_| format!("payload type \"{number}\""))?;
     let of_type = |line: &str, name: &str| {
@@ -153,19 +169,24 @@ pub fn read(text: &str) -> Result<Described, String> {
         (of == number).then(|| value.trim().to_owned())
     };
     let (mut encoding_name, mut parameters) = (assigned_name(payload_type).map(str::to_owned), String::new());
+    let mut clock = None;
     for line in lines.take_while(|line| !line.starts_with("m=")) {
         if let Some(map) = of_type(line, "rtpmap") {
-            encoding_name = map.split('/').next().map(str::to_owned);
+            let mut parts = map.split('/');
+            encoding_name = parts.next().map(str::to_owned);
+            let rate = parts.next().and_then(|rate| rate.trim().parse().ok());
+            clock = rate.map(|rate: u32| (rate, parts.next().and_then(|channels| channels.trim().parse().ok())));
         }
         parameters = of_type(line, "fmtp").unwrap_or(parameters);
     }
     let encoding_name = encoding_name.ok_or_else(|| format!("it does not say what payload type {payload_type} is"))?;
-    Ok(Described { payload_type, encoding_name, parameters })
+    Ok(Described { payload_type, encoding_name, parameters, clock })
 }
 
-/// The payload formats of video that have types of their own (RFC 3551, table 5), as far as they are received.
+/// The payload formats of video and sound that have types of their own (RFC 3551, table 5), as far as they are received.
 fn assigned_name(payload_type: u8) -> Option<&'static str> {
     match payload_type {
+        14 => Some("MPA"),
         32 => Some("MPV"),
         mpeg_ts::PAYLOAD_TYPE => Some("MP2T"),
         _ => None,
@@ -236,6 +257,16 @@ mod tests {
         let own = read(&describe(&h265::FORMAT, [10, 0, 0, 1].into(), 6000, &own)).unwrap();
         assert_eq!((own.encoding_name.as_str(), own.parameter_sets().len()), ("H265", 3));
         assert_eq!(own.parameter_sets()[0], [0x40, 1, 7], "VPS, SPS and PPS in this order");
+        let sound = "m=video 1 RTP/AVP 32\r\nm=audio 2 RTP/AVP 98\r\na=rtpmap:98 mpeg4-generic/44100/2\r\n\
+                     a=fmtp:98 mode=AAC-hbr;config=1210\r\n";
+        let sound = read_sound(sound).unwrap();
+        assert_eq!((sound.payload_type, sound.clock), (98, Some((44_100, Some(2)))));
+        assert_eq!(
+            (sound.encoding_name.as_str(), sound.parameters.as_str()),
+            ("mpeg4-generic", "mode=AAC-hbr;config=1210")
+        );
+        assert_eq!(read_sound("m=audio 2 RTP/AVP 14").unwrap().encoding_name, "MPA");
+        assert_eq!(read_sound("m=video 1 RTP/AVP 33"), Err("it describes no audio".to_owned()));
         assert_eq!(read("m=video 1 RTP/AVP 33").unwrap().encoding_name, "MP2T", "a type that needs no map");
     }
 

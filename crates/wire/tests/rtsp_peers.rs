@@ -250,7 +250,7 @@ fn play(url: &str, want: Want, sockets: [&UdpSocket; 2], packets: usize) -> (Vec
     let mut connection = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
     connection.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
     let (start, mut buffer, mut came) = (Instant::now(), vec![0; 65_536], Vec::new());
-    let settings = ClientSettings { url: url.to_owned(), want, account: Some(account()) };
+    let settings = ClientSettings { url: url.to_owned(), want, sound: None, account: Some(account()) };
     let mut client = Client::new(settings, Timestamp::ZERO, Seed(8).stream("client", &[]));
     let mut ended = None;
     while !client.is_over() {
@@ -271,9 +271,9 @@ fn play(url: &str, want: Want, sockets: [&UdpSocket; 2], packets: usize) -> (Vec
         }
         while let Some(event) = client.poll_event() {
             match event {
-                ClientEvent::Rtp(packet) => came.push(packet.to_vec()),
+                ClientEvent::Rtp(_, packet) => came.push(packet.to_vec()),
                 ClientEvent::Ended(_) => ended = Some(event),
-                ClientEvent::Described(_) | ClientEvent::Playing(_) | ClientEvent::Rtcp(_) => {}
+                ClientEvent::Described(_) | ClientEvent::Playing(_) | ClientEvent::Rtcp(..) => {}
             }
         }
         if came.len() >= packets {

@@ -56,9 +56,9 @@ fn title(scenario: &Scenario, exhibit: &Exhibit, tell: &mut dyn FnMut(Event)) ->
     let (name, about) = (exhibit.name.clone(), exhibit.about.clone());
     let mut title = Title { name, about, file: opened.transpose()?, mp4: None, ts: None, rtsp: None };
     for flow in &scenario.flows {
-        match setup(flow, exhibit) {
+        match setup(flow, exhibit, tell) {
             Ok(setup) if setup.is_file() => title.mp4 = Some(setup),
-            Ok(setup) if setup.is_rtsp() => title.rtsp = Some(with_sound(setup, exhibit, tell)),
+            Ok(setup) if setup.is_rtsp() => title.rtsp = Some(setup),
             Ok(setup) => title.ts = Some(setup),
             Err(reason) => {
                 let (name, transport) = (exhibit.name.clone(), flow.transport().to_string());
@@ -69,24 +69,23 @@ fn title(scenario: &Scenario, exhibit: &Exhibit, tell: &mut dyn FnMut(Event)) ->
     Ok(title)
 }
 
-/// In RTSP, sound is a stream of its own: where it cannot be sent, the video is without it, and that is told.
-fn with_sound(setup: StreamSetup, exhibit: &Exhibit, tell: &mut dyn FnMut(Event)) -> StreamSetup {
-    let Some((_, sound)) = exhibit.content.sound() else { return setup };
-    setup.clone().with_interleaved_sound(sound).unwrap_or_else(|error| {
-        let (name, transport) = (exhibit.name.clone(), "rtsp, its sound".to_owned());
-        tell(Event::LeftOut { name, transport, reason: error.to_string() });
-        setup
-    })
-}
-
-fn setup(flow: &Flow, exhibit: &Exhibit) -> Result<StreamSetup, String> {
+/// A movie in the form of a flow. In RTSP sound is a stream of its own: where it cannot be sent, the video is without it, and that is told.
+fn setup(flow: &Flow, exhibit: &Exhibit, tell: &mut dyn FnMut(Event)) -> Result<StreamSetup, String> {
     let plan = exhibit.content.sending_plan().ok_or("there is no movie in it")?;
     let kind: Option<TransportKind> = flow.transport().as_str().parse().ok();
     let is_rtsp = kind.is_some_and(|kind| kind.profile().parts.session == Session::Rtsp);
-    let plan = if is_rtsp { SendingPlan::new(plan.movie().clone(), Timestamp::ZERO) } else { plan };
     // Sources are told apart by random numbers (RFC 3550, section 8.1).
     let ssrc = random_session().map_err(|error| error.to_string())? as u32;
-    match FlowSetup::of_movie(flow, plan, ssrc).map_err(|error| error.to_string())? {
+    let silent = SendingPlan::new(plan.movie().clone(), Timestamp::ZERO);
+    let built = match FlowSetup::of_movie(flow, plan.clone(), ssrc) {
+        Err(error) if is_rtsp && plan.sound().is_some() => {
+            let (name, transport) = (exhibit.name.clone(), "rtsp, its sound".to_owned());
+            tell(Event::LeftOut { name, transport, reason: error.to_string() });
+            FlowSetup::of_movie(flow, silent, ssrc)
+        }
+        built => built,
+    };
+    match built.map_err(|error| error.to_string())? {
         FlowSetup::Stream(setup) => Ok(setup),
         other => Err(format!("{} is not served to clients", other.transport())),
     }

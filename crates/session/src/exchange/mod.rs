@@ -19,6 +19,7 @@ use framewire_units::Timestamp;
 pub(crate) use http::{Fetched, HttpAsking, HttpServing};
 
 use crate::rtcp::RtcpLog;
+use crate::sender::PacketSent;
 
 /// What a receiver wants of its sender.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,12 +67,12 @@ pub trait Serving: fmt::Debug + Send {
     /// The receiver gave a sign of life in another way: a report in a datagram.
     fn handle_life(&mut self, _now: Timestamp) {}
 
-    /// A packet of RTP was written, with this time stamp and so many bytes of payload.
-    fn handle_packet_sent(&mut self, _now: Timestamp, _timestamp: u32, _octets: u32) {}
+    /// A packet of RTP was written.
+    fn handle_packet_sent(&mut self, _now: Timestamp, _packet: PacketSent) {}
 
-    /// What was said by RTCP on the same stream, at the end; `None` where nothing is.
-    fn take_rtcp(&mut self) -> Option<RtcpLog> {
-        None
+    /// What was said by RTCP on the same stream about each of its own, at the end; none where nothing is.
+    fn take_rtcp(&mut self) -> Vec<RtcpLog> {
+        Vec::new()
     }
 }
 
@@ -119,9 +120,9 @@ pub trait Asking: fmt::Debug + Send {
     /// True from the first byte of the movie on: a player counts from then.
     fn has_begun(&self) -> bool;
 
-    /// What was said by RTCP on the same stream, at the end; `None` where nothing is.
-    fn take_rtcp(&mut self) -> Option<RtcpLog> {
-        None
+    /// What was said by RTCP on the same stream about each of its own, at the end; none where nothing is.
+    fn take_rtcp(&mut self) -> Vec<RtcpLog> {
+        Vec::new()
     }
 }
 

@@ -67,7 +67,7 @@ impl DatagramSetup {
         };
         let passes_damaged = own.damaged == Damaged::Pass;
         let in_rtsp = movie.parts().session == Session::Rtsp;
-        let rtsp = in_rtsp.then(|| packets.rtsp(&movie, rtcp.first().cloned()));
+        let rtsp = in_rtsp.then(|| packets.rtsp(&movie, &rtcp));
         Ok(Self {
             common,
             movie,

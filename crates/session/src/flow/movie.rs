@@ -25,11 +25,6 @@ impl MovieSetup {
         Self { plan, kind, queue, pacing }
     }
 
-    /// The same of another plan of the movie.
-    pub(super) fn with_plan(self, plan: SendingPlan) -> Self {
-        Self { plan, ..self }
-    }
-
     pub(super) fn queue(&self) -> FrameQueue<Bytes> {
         FrameQueue::new(self.queue)
     }

@@ -7,12 +7,13 @@ use framewire_units::DataSize;
 use framewire_wire::mp4;
 use framewire_wire::mpeg_ts::{self, Demultiplexer, Program};
 use framewire_wire::rtp_payload::{self, Limits, PacketRule, PayloadFormat, StreamOrigin};
+use framewire_wire::rtsp::StreamStart;
 
 use super::file::{FragmentedMovie, MovieFile};
 use super::movie::MovieSetup;
 use super::sound::SoundStream;
 use super::{BuildError, CommonSetup};
-use crate::exchange::rtsp::{RTP_CHANNEL, RtspSetup};
+use crate::exchange::rtsp::{RTP_CHANNEL, RtspSetup, SOUND_RTP_CHANNEL};
 use crate::receiver::ReceivingHalf;
 use crate::rtcp::RtcpSetup;
 
@@ -90,14 +91,19 @@ impl MoviePackets {
         }
     }
 
-    /// The session of RTSP in which they go, with these reports.
+    /// The session of RTSP in which they go, with these reports, of video and of sound.
     ///
     /// # Panics
     /// Where they are not those of RTP.
-    pub(super) fn rtsp(&self, movie: &MovieSetup, rtcp: Option<RtcpSetup>) -> RtspSetup {
-        let Self::Rtp { format, origin, .. } = self else { panic!("invariant: RTSP carries RTP") };
+    pub(super) fn rtsp(&self, movie: &MovieSetup, reports: &[RtcpSetup]) -> RtspSetup {
+        let Self::Rtp { format, origin, sound, .. } = self else { panic!("invariant: RTSP carries RTP") };
         let first = movie.plan.outgoing(0);
-        RtspSetup::new(format, &first.bytes, *origin, first.rtp_timestamp, rtcp)
+        let of_video = reports.first().cloned();
+        let setup = RtspSetup::new(format, &first.bytes, *origin, first.rtp_timestamp, of_video);
+        let Some(sound) = sound else { return setup };
+        let timestamp = movie.plan.outgoing_sound(0).timestamp(sound.clock_rate());
+        let start = StreamStart { ssrc: sound.ssrc(), sequence: sound.sequence(), timestamp };
+        setup.with_sound(sound.description(), start, reports.get(1).cloned())
     }
 
     /// Cuts frames into datagrams.
@@ -134,8 +140,12 @@ impl MoviePackets {
     /// A sending half over a stream of bytes in this session, whose frames go in packets.
     pub(super) fn sender(&self, half: StreamSender, session: Session) -> StreamSender {
         match self {
-            Self::Rtp { packetizer, .. } if session == Session::Rtsp => {
-                half.interleaved(packetizer.clone(), RTP_CHANNEL)
+            Self::Rtp { packetizer, sound, .. } if session == Session::Rtsp => {
+                let half = half.interleaved(packetizer.clone(), RTP_CHANNEL);
+                let with = |half: StreamSender, sound: &SoundStream| {
+                    half.with_interleaved_sound(sound.packets(), SOUND_RTP_CHANNEL)
+                };
+                sound.iter().fold(half, with)
             }
             Self::Rtp { packetizer, sound, .. } => {
                 let half = half.in_packets(packetizer.clone());

@@ -2,18 +2,17 @@
 
 use framewire_transport::queue::FrameQueue;
 use framewire_transport::{DatagramSender, Overflow, StreamSender};
-use framewire_units::{DataSize, Duration, Timestamp};
+use framewire_units::{Duration, Timestamp};
 use framewire_wire::rtp_payload::{self, CLOCK_RATE};
-use framewire_wire::rtsp::{Playing, Presentation, StreamStart};
+use framewire_wire::rtsp::{NptRange, Playing, Presentation, StreamStart};
 
+use super::StreamSetup;
 use super::packets::MoviePackets;
 use super::sound::SoundStream;
-use super::{BuildError, StreamSetup};
 use crate::channels::{ChannelSetup, MOVIE_CHANNEL, SOUND_CHANNEL};
 use crate::half::ChannelId;
-use crate::rtcp::{RtcpEnd, RtcpSetup, UDP_HEADERS};
+use crate::rtcp::{RtcpEnd, UDP_HEADERS};
 use crate::sender::{SenderLog, SenderSession, SendingHalf, Showing};
-use crate::sound::Sound;
 
 /// The channels of the streams of a movie in RTP, in the order of its description.
 const STREAMS: [ChannelId; 2] = [MOVIE_CHANNEL, SOUND_CHANNEL];
@@ -42,38 +41,6 @@ impl StreamSetup {
             Some(packets) => (sender(packets.sender(half, self.movie.parts().session)), 0),
             None => (sender(half), 0),
         }
-    }
-
-    /// The same flow in RTSP with sound as a second stream, as many receivers can be sent it.
-    ///
-    /// # Errors
-    /// When RTP does not carry it, or none of it is within the movie.
-    ///
-    /// # Panics
-    /// Where it is none of RTSP.
-    pub fn with_interleaved_sound(self, sound: &Sound) -> Result<Self, BuildError> {
-        let (Some(rtsp), Some(MoviePackets::Rtp { packetizer, format, origin, .. })) = (self.rtsp, self.packets) else {
-            panic!("invariant: it is asked of flows in RTSP")
-        };
-        let plan = self.movie.plan.clone().with_sound(sound);
-        let Some(own) = plan.sound().cloned() else {
-            return Err(self.common.refuse("none of the sound is within the movie"));
-        };
-        let mtu = DataSize::from_bytes(u64::from(self.common.settings.mtu));
-        let stream = SoundStream::new(&own, mtu, origin.ssrc).map_err(|error| self.common.refuse(error))?;
-        let timestamp = plan.outgoing_sound(0).timestamp(stream.clock_rate());
-        let start = StreamStart { ssrc: stream.ssrc(), sequence: stream.sequence(), timestamp };
-        let rtcp = rtsp.reports().map(|rtcp| RtcpSetup {
-            ssrc: stream.ssrc(),
-            bandwidth: RtcpSetup::bandwidth(own.mean_rate(), true),
-            media: SOUND_CHANNEL,
-            clock_rate: stream.clock_rate(),
-            ..rtcp.clone()
-        });
-        let rtsp = rtsp.with_sound(stream.description(), start, rtcp);
-        let packets = MoviePackets::Rtp { packetizer, format, origin, sound: Some(stream) };
-        let movie = self.movie.with_plan(plan);
-        Ok(Self { movie, packets: Some(packets), rtsp: Some(rtsp), ..self })
     }
 
     /// The movie as it is asked for by RTSP at this path; `None` where it is not.
@@ -149,7 +116,7 @@ impl StreamSetup {
             Some((sequence, timestamp)) => StreamStart { ssrc: start.ssrc, sequence, timestamp },
             None => *start,
         });
-        Playing { range: framewire_wire::rtsp::NptRange::from(at, until), streams: streams.collect() }
+        Playing { range: NptRange::from(at, until), streams: streams.collect() }
     }
 
     fn of_rtp(&self) -> (&rtp_payload::Packetizer, Option<&SoundStream>) {

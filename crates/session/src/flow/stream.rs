@@ -8,8 +8,9 @@ use framewire_wire::rtp_payload::{CLOCK_RATE, PacketRule};
 
 use super::movie::MovieSetup;
 use super::packets::MoviePackets;
+use super::sound::SoundStream;
 use super::{BuildError, CommonSetup, ConnectionSettings};
-use crate::channels::{ChannelSetup, MOVIE_CHANNEL};
+use crate::channels::{ChannelSetup, MOVIE_CHANNEL, SOUND_CHANNEL};
 use crate::exchange::rtsp::RtspSetup;
 use crate::exchange::{Asking, Fetched, HttpAsking, HttpServing, Serving};
 use crate::half::{Channel, End};
@@ -43,7 +44,8 @@ impl StreamSetup {
         let movie = MovieSetup::new(plan, own.transport, own.queue, own.pacing);
         let packets = MoviePackets::new(&movie, &common, PacketRule::Full, ssrc)?;
         let in_rtsp = packets.as_ref().filter(|_| movie.parts().session == Session::Rtsp);
-        let rtsp = in_rtsp.map(|packets| packets.rtsp(&movie, reports(&common, &movie.plan, own.rtcp, ssrc)));
+        let rtsp = in_rtsp
+            .map(|packets| packets.rtsp(&movie, &reports(&common, &movie.plan, packets.sound(), own.rtcp, ssrc)));
         Ok(Self { common, movie, packets, rtsp, connection })
     }
 
@@ -125,16 +127,26 @@ impl StreamSetup {
     }
 }
 
-/// The reports that go between the packets of a flow in RTSP; `None` where it has none.
-fn reports(common: &CommonSetup, plan: &SendingPlan, wanted: Option<Rtcp>, ssrc: u32) -> Option<RtcpSetup> {
-    let wanted = wanted.filter(|&rtcp| rtcp != Rtcp::Off)?;
-    Some(RtcpSetup {
+/// The reports that go between the packets of a flow in RTSP, about video and sound; none where it has none.
+fn reports(
+    common: &CommonSetup,
+    plan: &SendingPlan,
+    sound: Option<&SoundStream>,
+    wanted: Option<Rtcp>,
+    ssrc: u32,
+) -> Vec<RtcpSetup> {
+    let Some(wanted) = wanted.filter(|&rtcp| rtcp != Rtcp::Off) else { return Vec::new() };
+    let setup = |of: u32, rate, media, clock_rate| RtcpSetup {
         flow: common.name().to_owned(),
-        ssrc,
-        bandwidth: RtcpSetup::bandwidth(plan.mean_rate(), wanted == Rtcp::Full),
+        ssrc: of,
+        bandwidth: RtcpSetup::bandwidth(rate, wanted == Rtcp::Full),
         seed: Seed(u64::from(ssrc)),
-        media: MOVIE_CHANNEL,
-        clock_rate: CLOCK_RATE,
+        media,
+        clock_rate,
         lower_headers: INTERLEAVED_HEADERS,
-    })
+    };
+    let of_sound = sound.zip(plan.sound());
+    let of_sound =
+        of_sound.map(|(stream, own)| setup(stream.ssrc(), own.mean_rate(), SOUND_CHANNEL, stream.clock_rate()));
+    [setup(ssrc, plan.mean_rate(), MOVIE_CHANNEL, CLOCK_RATE)].into_iter().chain(of_sound).collect()
 }

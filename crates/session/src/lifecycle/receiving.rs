@@ -46,6 +46,12 @@ impl MovieReceiving {
         Self { sound: sound.of_sound(format), ..self }
     }
 
+    /// The same of sound whose packets play by themselves, in whatever format.
+    #[must_use]
+    pub fn with_plain_sound(self, sound: ReceivedMovie) -> Self {
+        Self { sound, ..self }
+    }
+
     /// Something came: behind what is not of the movie there may be something to answer, for which it is to be polled. Nothing
     /// of the movie or its sound comes after the end.
     pub fn handle_arrival(&mut self, now: Timestamp, channel: ChannelId, arrival: Arrival<'_>) {

@@ -38,11 +38,13 @@ pub(super) struct Shown {
 
 /// A packet of RTP that was written, for the reports about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct PacketSent {
-    pub(crate) timestamp: u32,
+pub struct PacketSent {
+    /// Its time stamp.
+    pub timestamp: u32,
     /// Bytes of its payload.
-    pub(crate) octets: u32,
-    pub(crate) is_sound: bool,
+    pub octets: u32,
+    /// It has sound.
+    pub is_sound: bool,
 }
 
 impl SenderSession {

@@ -153,7 +153,7 @@ impl TransportKind {
 
     /// True where it carries sound beside the movie.
     pub const fn carries_sound(self) -> bool {
-        self.0.parts.format.has_sound() && !matches!(self.0.parts.session, Session::Rtsp)
+        self.0.parts.format.has_sound()
     }
 
     /// Whether it carries sound of this format beside the movie.

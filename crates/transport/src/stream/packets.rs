@@ -26,8 +26,8 @@ pub struct PacketStreamReceiver {
 
 #[derive(Debug)]
 enum Packets {
-    /// Behind their lengths, or each by itself; with the sound from a source of its own, by that.
-    Rtp(Option<PacketReader>, DatagramReceiver, Option<(u32, DatagramReceiver)>),
+    /// Behind their lengths, or each by itself; with sound among them.
+    Rtp(Option<PacketReader>, DatagramReceiver, Option<(SoundIs, DatagramReceiver)>),
     TransportStream(Box<Demultiplexer>),
     File(Box<mp4::Demultiplexer>),
 }
@@ -49,10 +49,23 @@ impl PacketStreamReceiver {
     /// Where it receives a transport stream or a file, which has its own.
     #[must_use]
     pub fn with_sound(self, ssrc: u32, depacketizer: Depacketizer) -> Self {
+        self.with_sound_that(SoundIs::OfSource(ssrc), depacketizer)
+    }
+
+    /// The same of packets of this payload type, from any source.
+    ///
+    /// # Panics
+    /// As [`with_sound`](Self::with_sound).
+    #[must_use]
+    pub fn with_sound_of_type(self, payload_type: u8, depacketizer: Depacketizer) -> Self {
+        self.with_sound_that(SoundIs::OfType(payload_type), depacketizer)
+    }
+
+    fn with_sound_that(self, is_sound: SoundIs, depacketizer: Depacketizer) -> Self {
         match self.packets {
             Packets::Rtp(reader, packets, _) => {
                 let sound = DatagramReceiver::new(depacketizer).of_track(SOUND_TRACK);
-                Self { packets: Packets::Rtp(reader, packets, Some((ssrc, sound))), ..self }
+                Self { packets: Packets::Rtp(reader, packets, Some((is_sound, sound))), ..self }
             }
             Packets::TransportStream(..) | Packets::File(_) => panic!("it has its sound in it"),
         }
@@ -79,7 +92,7 @@ impl PacketStreamReceiver {
         match &mut self.packets {
             Packets::Rtp(reader, packets, sound) => {
                 let mut take = |packet: &[u8]| match sound {
-                    Some((ssrc, sound)) if source_of(packet) == Some(*ssrc) => sound.handle_datagram(now, packet),
+                    Some((is_sound, sound)) if is_sound.holds(packet) => sound.handle_datagram(now, packet),
                     _ => packets.handle_datagram(now, packet),
                 };
                 match reader {
@@ -168,7 +181,20 @@ impl PacketStreamReceiver {
 /// The track of sound beside a movie.
 const SOUND_TRACK: u8 = 1;
 
-/// The synchronisation source of a packet (RFC 3550, section 5.1).
-fn source_of(packet: &[u8]) -> Option<u32> {
-    packet.get(8..)?.first_chunk().map(|source| u32::from_be_bytes(*source))
+/// By what packets of sound are told from others (RFC 3550, section 5.1).
+#[derive(Clone, Copy, Debug)]
+enum SoundIs {
+    /// Their synchronisation source.
+    OfSource(u32),
+    /// Their payload type.
+    OfType(u8),
+}
+
+impl SoundIs {
+    fn holds(self, packet: &[u8]) -> bool {
+        match self {
+            Self::OfSource(source) => packet.get(8..).is_some_and(|rest| rest.starts_with(&source.to_be_bytes())),
+            Self::OfType(payload_type) => packet.get(1).is_some_and(|second| second & 0x7F == payload_type),
+        }
+    }
 }

@@ -19,7 +19,7 @@ const SHORTEST_KEEP_ALIVE: Duration = Duration::from_secs(1);
 /// How a client wants the packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Want {
-    /// Between the messages, on channel 0, and reports on channel 1.
+    /// Between the messages, on a channel that is even, and reports on the next one: 0 and 1 of the first stream, 2 and 3 of the second.
     Interleaved,
     /// Between the messages, without a channel for reports.
     InterleavedWithoutReports,
@@ -27,13 +27,28 @@ pub enum Want {
     Udp(u16, u16),
 }
 
+impl Want {
+    /// The transport that is asked for, of a stream by its number.
+    fn transport(self, stream: usize) -> Transport {
+        let channel = 2 * stream as u8;
+        let carriage = match self {
+            Self::Interleaved => Carriage::Interleaved { channels: Some((channel, Some(channel + 1))) },
+            Self::InterleavedWithoutReports => Carriage::Interleaved { channels: Some((channel, None)) },
+            Self::Udp(rtp, rtcp) => Carriage::Udp { client: Some((rtp, Some(rtcp))), server: None },
+        };
+        Transport { carriage, ssrc: None }
+    }
+}
+
 /// What a client asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientSettings {
     /// The stream: `rtsp://host:port/path`, without a name and password.
     pub url: String,
-    /// How it wants the packets.
+    /// How it wants the packets of the first stream of video.
     pub want: Want,
+    /// How it wants those of the first stream of sound; `None`: it does not.
+    pub sound: Option<Want>,
     /// Who it is, where it is asked.
     pub account: Option<Account>,
 }
@@ -43,12 +58,12 @@ pub struct ClientSettings {
 pub enum ClientEvent {
     /// The description of the stream.
     Described(String),
-    /// The server sends, in this way: its channels or ports are those.
-    Playing(Transport),
-    /// A packet of RTP came between the messages.
-    Rtp(Bytes),
-    /// A packet of RTCP did.
-    Rtcp(Bytes),
+    /// The server sends its streams, video and then sound, in these ways: its channels or ports are those.
+    Playing(Vec<Transport>),
+    /// A packet of RTP of a stream came between the messages.
+    Rtp(usize, Bytes),
+    /// A packet of RTCP about one did.
+    Rtcp(usize, Bytes),
     /// It ended, because of this; nothing where it was asked to.
     Ended(Option<String>),
 }
@@ -57,15 +72,16 @@ pub enum ClientEvent {
 enum Step {
     Options,
     Describe,
-    SetUp,
+    /// Of a stream.
+    SetUp(usize),
     Play,
     Playing,
     TearDown,
     Over,
 }
 
-/// A client that plays one stream over a connection: OPTIONS, DESCRIBE, SETUP of the first stream of video, PLAY, signs of life
-/// and TEARDOWN (RFC 2326, sections 10 and 14; appendix A.1).
+/// A client that plays a movie over a connection: OPTIONS, DESCRIBE, SETUP of the first stream of video and maybe of sound, PLAY, signs of
+/// life and TEARDOWN (RFC 2326, sections 10 and 14; appendix A.1).
 ///
 /// Contract: send what [`poll_transmit`](Self::poll_transmit) gives, hand in what comes with [`handle_bytes`](Self::handle_bytes),
 /// and drain [`poll_event`](Self::poll_event). When [`next_timeout`](Self::next_timeout) has come, call
@@ -82,13 +98,21 @@ pub struct Client {
     timeout: Duration,
     challenge: Option<Challenge>,
     answered: u32,
-    /// The URL of the whole, and of its stream.
+    /// The URL of the whole.
     base: String,
-    track: String,
-    transport: Option<Transport>,
+    streams: Vec<Stream>,
     last_sent: Timestamp,
     transmit: VecDeque<Vec<u8>>,
     events: VecDeque<ClientEvent>,
+}
+
+/// A stream that is wanted.
+#[derive(Debug)]
+struct Stream {
+    url: String,
+    want: Want,
+    /// As the server agrees.
+    transport: Option<Transport>,
 }
 
 impl Client {
@@ -105,9 +129,8 @@ impl Client {
             timeout: SESSION_TIMEOUT,
             challenge: None,
             answered: 0,
-            track: base.clone(),
             base,
-            transport: None,
+            streams: Vec::new(),
             last_sent: now,
             transmit: VecDeque::new(),
             events: VecDeque::new(),
@@ -185,18 +208,14 @@ impl Client {
 
     /// Asks for the next step.
     fn ask(&mut self, now: Timestamp) {
-        let (base, track) = (self.base.clone(), self.track.clone());
+        let base = self.base.clone();
         match self.step {
             Step::Options => self.send(now, "OPTIONS", &base, |request| request),
             Step::Describe => self.send(now, "DESCRIBE", &base, |request| request.with("Accept", "application/sdp")),
-            Step::SetUp => {
-                let carriage = match self.settings.want {
-                    Want::Interleaved => Carriage::Interleaved { channels: Some((0, Some(1))) },
-                    Want::InterleavedWithoutReports => Carriage::Interleaved { channels: Some((0, None)) },
-                    Want::Udp(rtp, rtcp) => Carriage::Udp { client: Some((rtp, Some(rtcp))), server: None },
-                };
-                let transport = Transport { carriage, ssrc: None }.to_string();
-                self.send(now, "SETUP", &track, |request| request.with("Transport", transport));
+            Step::SetUp(stream) => {
+                let Some(Stream { url, want, .. }) = self.streams.get(stream) else { return };
+                let (url, transport) = (url.clone(), want.transport(stream).to_string());
+                self.send(now, "SETUP", &url, |request| request.with("Transport", transport));
             }
             Step::Play => self.send(now, "PLAY", &base, |request| request.with("Range", "npt=0-")),
             Step::TearDown => self.send(now, "TEARDOWN", &base, |request| request),
@@ -240,7 +259,7 @@ impl Client {
         let next = match self.step {
             Step::Options => Ok(Step::Describe),
             Step::Describe => self.take_description(response),
-            Step::SetUp => self.take_session(response),
+            Step::SetUp(stream) => self.take_session(response, stream),
             Step::Play => self.begin(),
             Step::Playing | Step::TearDown | Step::Over => return,
         };
@@ -279,40 +298,50 @@ impl Client {
         let controls = Controls::of(&text).ok_or("the description has no video")?;
         self.base =
             controls.whole.filter(|control| *control != "*").map_or(base.clone(), |control| joined(&base, control));
-        self.track = controls.video.map_or(base.clone(), |control| joined(&base, control));
+        let stream = |control: Option<&str>, want| {
+            let url = control.map_or(base.clone(), |control| joined(&base, control));
+            Stream { url, want, transport: None }
+        };
+        let sound = self.settings.sound.filter(|_| controls.has_sound);
+        let sound = sound.map(|want| stream(controls.sound, want));
+        self.streams = [stream(controls.video, self.settings.want)].into_iter().chain(sound).collect();
         self.events.push_back(ClientEvent::Described(text.clone()));
-        Ok(Step::SetUp)
+        Ok(Step::SetUp(0))
     }
 
-    fn take_session(&mut self, response: &Response) -> Result<Step, &'static str> {
+    fn take_session(&mut self, response: &Response, number: usize) -> Result<Step, &'static str> {
         let mut session = response.headers.get("Session").ok_or("the server names no session")?.split(';');
         self.session = session.next().map(|name| name.trim().to_owned());
         let timeout = session.find_map(|part| part.trim().strip_prefix("timeout=")?.trim().parse().ok());
         self.timeout = timeout.map_or(SESSION_TIMEOUT, Duration::from_secs);
         let agreed = response.headers.get("Transport").map(Transport::parse_all).unwrap_or_default();
+        let count = self.streams.len();
+        let stream = self.streams.get_mut(number).ok_or("there is no such stream")?;
         let is_wanted = |transport: &Transport| {
-            matches!(transport.carriage, Carriage::Udp { .. }) == matches!(self.settings.want, Want::Udp(..))
+            matches!(transport.carriage, Carriage::Udp { .. }) == matches!(stream.want, Want::Udp(..))
         };
         let transport = agreed.into_iter().find(is_wanted).ok_or("the server agrees to another transport")?;
-        self.transport = Some(transport);
-        Ok(Step::Play)
+        stream.transport = Some(transport);
+        Ok(if number + 1 < count { Step::SetUp(number + 1) } else { Step::Play })
     }
 
     fn begin(&mut self) -> Result<Step, &'static str> {
-        let transport = self.transport.clone().ok_or("there is no transport")?;
-        self.events.push_back(ClientEvent::Playing(transport));
+        let transports: Option<Vec<_>> = self.streams.iter().map(|stream| stream.transport.clone()).collect();
+        self.events.push_back(ClientEvent::Playing(transports.ok_or("there is no transport")?));
         Ok(Step::Playing)
     }
 
     fn handle_packet(&mut self, channel: u8, packet: Bytes) {
-        let Some(Carriage::Interleaved { channels }) = self.transport.as_ref().map(|transport| transport.carriage)
-        else {
-            return;
-        };
-        match channels.unwrap_or((0, Some(1))) {
-            (rtp, _) if rtp == channel => self.events.push_back(ClientEvent::Rtp(packet)),
-            (_, Some(rtcp)) if rtcp == channel => self.events.push_back(ClientEvent::Rtcp(packet)),
-            _ => {}
+        for (stream, number) in self.streams.iter().zip(0..) {
+            let Some(Carriage::Interleaved { channels }) = stream.transport.as_ref().map(|agreed| agreed.carriage)
+            else {
+                continue;
+            };
+            match channels.unwrap_or((2 * number as u8, Some(2 * number as u8 + 1))) {
+                (rtp, _) if rtp == channel => return self.events.push_back(ClientEvent::Rtp(number, packet)),
+                (_, Some(rtcp)) if rtcp == channel => return self.events.push_back(ClientEvent::Rtcp(number, packet)),
+                _ => {}
+            }
         }
     }
 
@@ -335,26 +364,40 @@ impl Client {
     }
 }
 
-/// By which names a description says that it and its first stream of video are asked for (RFC 2326, appendix C.1.1).
+/// By which names a description says that it and its first streams of video and sound are asked for (RFC 2326, appendix C.1.1).
+#[derive(Default)]
 struct Controls<'a> {
     whole: Option<&'a str>,
     video: Option<&'a str>,
+    has_sound: bool,
+    sound: Option<&'a str>,
 }
 
 impl<'a> Controls<'a> {
     /// `None` where there is no video.
     fn of(description: &'a str) -> Option<Self> {
-        let (mut controls, mut media, mut has_video) = (Self { whole: None, video: None }, None, false);
+        #[derive(Clone, Copy)]
+        enum Of {
+            Whole,
+            Video,
+            Sound,
+            Other,
+        }
+        let (mut controls, mut of, mut has_video) = (Self::default(), Of::Whole, false);
         for line in description.lines() {
             if let Some(name) = line.strip_prefix("m=") {
-                media = Some(name.starts_with("video ") && !has_video);
-                has_video |= media == Some(true);
+                of = match name.split(' ').next() {
+                    Some("video") if !std::mem::replace(&mut has_video, true) => Of::Video,
+                    Some("audio") if !std::mem::replace(&mut controls.has_sound, true) => Of::Sound,
+                    _ => Of::Other,
+                };
             }
             if let Some(control) = line.strip_prefix("a=control:").map(str::trim) {
-                match media {
-                    None => controls.whole = Some(control),
-                    Some(true) => controls.video = Some(control),
-                    Some(false) => {}
+                match of {
+                    Of::Whole => controls.whole = Some(control),
+                    Of::Video => controls.video = Some(control),
+                    Of::Sound => controls.sound = Some(control),
+                    Of::Other => {}
                 }
             }
         }

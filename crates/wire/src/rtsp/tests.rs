@@ -30,7 +30,7 @@ fn server(account: Option<Account>) -> Server {
 }
 
 fn client(want: Want, account: Option<Account>) -> Client {
-    let settings = ClientSettings { url: URL.to_owned(), want, account };
+    let settings = ClientSettings { url: URL.to_owned(), want, sound: None, account };
     Client::new(settings, Timestamp::ZERO, Seed(1).stream("client", &[]))
 }
 
@@ -128,7 +128,7 @@ fn a_client_plays_a_stream_step_by_step_and_ends_it() {
                 panic!("{learnt:?}")
             };
             assert!(text.contains("m=video 0 RTP/AVP 96\r\n") && text.ends_with("a=control:track0\r\n"), "{text}");
-            assert_eq!(transport.to_string(), agreed);
+            assert_eq!(transport.iter().map(Transport::to_string).collect::<Vec<_>>(), [agreed]);
             client.stop(Timestamp::from_secs(1));
             let (asked, wanted) = talk(Timestamp::from_secs(1), &mut client, &mut server);
             assert_eq!((asked[0].method.as_str(), wanted), ("TEARDOWN", vec![ServerEvent::Stop]));
@@ -173,13 +173,13 @@ fn packets_come_on_their_channels() {
     }
     client.handle_bytes(Timestamp::ZERO, &stream).unwrap();
     let (video, report) = (bytes::Bytes::from_static(b"video"), bytes::Bytes::from_static(b"report"));
-    assert_eq!(events(&mut client), [ClientEvent::Rtp(video), ClientEvent::Rtcp(report)]);
+    assert_eq!(events(&mut client), [ClientEvent::Rtp(0, video), ClientEvent::Rtcp(0, report)]);
 }
 
 #[test]
 fn a_client_says_why_it_does_not_play() {
     let failed = |account: Option<Account>, url: &str| {
-        let settings = ClientSettings { url: url.to_owned(), want: Want::Interleaved, account };
+        let settings = ClientSettings { url: url.to_owned(), want: Want::Interleaved, sound: None, account };
         let mut client = Client::new(settings, Timestamp::ZERO, Seed(1).stream("client", &[]));
         let mut server = server(Some(self::account()));
         talk(Timestamp::ZERO, &mut client, &mut server);
@@ -409,4 +409,34 @@ fn ports_are_agreed_upon_stream_by_stream_and_what_cannot_be_is_passed_over() {
 
 const fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
+}
+
+#[test]
+fn a_client_plays_sound_beside_video_where_there_is_some() {
+    let settings = |url: &str, sound| {
+        let (url, want) = (url.to_owned(), Want::Interleaved);
+        ClientSettings { url, want, sound, account: None }
+    };
+    let client_of = |settings| Client::new(settings, Timestamp::ZERO, Seed(1).stream("client", &[]));
+    let mut client = client_of(settings("rtsp://h/old%20film", Some(Want::Interleaved)));
+    let mut server = two_movies();
+    let (asked, _) = talk(Timestamp::ZERO, &mut client, &mut server);
+    let set_up: Vec<_> = asked.iter().filter(|request| request.method == "SETUP").collect();
+    let [video, sound] = set_up[..] else { panic!("{asked:?}") };
+    assert!(video.uri.ends_with("/track0") && sound.uri.ends_with("/track1"), "{asked:?}");
+    assert_eq!(sound.headers.get("Transport"), Some("RTP/AVP/TCP;unicast;interleaved=2-3"));
+    events(&mut client);
+    let mut stream = Vec::new();
+    for (channel, packet) in [(0, &b"video"[..]), (2, b"sound"), (3, b"report"), (4, b"nobody's")] {
+        put_interleaved(channel, packet, &mut stream);
+    }
+    client.handle_bytes(Timestamp::ZERO, &stream).unwrap();
+    let [video, sound, report] = [&b"video"[..], b"sound", b"report"].map(bytes::Bytes::from_static);
+    let came = [ClientEvent::Rtp(0, video), ClientEvent::Rtp(1, sound), ClientEvent::Rtcp(1, report)];
+    assert_eq!(events(&mut client), came);
+    for (url, sound) in [("rtsp://h/old%20film", None), ("rtsp://h/movie", Some(Want::Interleaved))] {
+        let mut client = client_of(settings(url, sound));
+        let (asked, _) = talk(Timestamp::ZERO, &mut client, &mut two_movies());
+        assert_eq!(asked.iter().filter(|request| request.method == "SETUP").count(), 1, "{url}");
+    }
 }

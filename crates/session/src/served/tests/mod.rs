@@ -12,6 +12,7 @@ use super::*;
 use crate::flow::{FlowSetup, StreamSetup};
 use crate::half::{Arrival, ChannelId, ChannelSet, Channels, Wait};
 use crate::plan::SendingPlan;
+use crate::sound::Sound;
 
 mod rtsp;
 
@@ -31,8 +32,13 @@ fn movie() -> Movie {
 }
 
 fn setup(transport: &str) -> StreamSetup {
+    setup_of(transport, None)
+}
+
+fn setup_of(transport: &str, sound: Option<&Sound>) -> StreamSetup {
     let scenario = Scenario::parse(&format!("[[flow]]\ntransport = \"{transport}\""), &[]).expect("well formed");
     let plan = SendingPlan::new(movie(), Timestamp::ZERO);
+    let plan = sound.into_iter().fold(plan, SendingPlan::with_sound);
     match FlowSetup::of_movie(&scenario.flows[0], plan, 1).expect("it sends the movie") {
         FlowSetup::Stream(setup) => setup,
         other => panic!("{other:?}"),

@@ -9,7 +9,6 @@ use framewire_wire::rtsp::{Account, Item, Reader, Response};
 
 use super::*;
 use crate::channels::SOUND_CHANNEL;
-use crate::sound::Sound;
 
 /// MPEG audio, layer II, 32 kbit/s and 48 kHz (ISO/IEC 11172-3, 2.4.1.3): packets of 96 bytes and 24 ms.
 fn sound() -> Sound {
@@ -18,7 +17,7 @@ fn sound() -> Sound {
 }
 
 fn catalogue_of(transport: &str) -> Catalogue {
-    let setup = setup(transport).with_interleaved_sound(&sound()).expect("RTP carries it");
+    let setup = setup_of(transport, Some(&sound()));
     let (file, mp4, ts) = Default::default();
     Catalogue::new(&[Title { name: "a film.mpg".to_owned(), about: String::new(), file, mp4, ts, rtsp: Some(setup) }])
 }
