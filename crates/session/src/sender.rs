@@ -226,11 +226,16 @@ impl SenderSession {
 
     fn end_when_all_is_offered(&mut self, now: Timestamp) {
         if self.all_is_offered() && self.answering.is_none() && !self.end_signalled {
-            self.end_signalled = true;
-            self.half.handle_end(now);
-            if let Some(sound) = &mut self.sound {
-                sound.handle_end(now);
-            }
+            self.signal_end(now);
+        }
+    }
+
+    /// No more is offered.
+    fn signal_end(&mut self, now: Timestamp) {
+        self.end_signalled = true;
+        self.half.handle_end(now);
+        if let Some(sound) = &mut self.sound {
+            sound.handle_end(now);
         }
     }
 

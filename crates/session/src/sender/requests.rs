@@ -136,8 +136,7 @@ impl SenderSession {
             return true;
         }
         if served.serving.is_over() {
-            self.end_signalled = true;
-            self.half.handle_end(now);
+            self.signal_end(now);
         }
         self.end_signalled
     }
