@@ -174,6 +174,11 @@ impl Channel {
         }
     }
 
+    /// How often the other host has said that nothing listens there.
+    pub(crate) fn refusals(&self) -> u64 {
+        if let Socket::Datagram(sender, _) = &self.socket { sender.refusals() } else { 0 }
+    }
+
     /// Its port here; 0 of a connection.
     pub(crate) fn port(&self) -> u16 {
         self.local_address().ok().flatten().map_or(0, |address| address.port())

@@ -230,6 +230,11 @@ impl<C: Clock> FlowSockets<C> {
         self.channels.iter().map(|channel| channel.listened.of_others).sum()
     }
 
+    /// How often the other host has said of datagrams of the stream that nothing listens at their port (ICMP port unreachable).
+    pub fn refusals(&self) -> u64 {
+        self.channels.iter().filter(|channel| channel.is_media).map(Channel::refusals).sum()
+    }
+
     /// Who was heard first on the first channel, where that was not known; `None` before anything came.
     pub fn heard(&self) -> Option<SocketAddr> {
         self.channels.first()?.listened.heard

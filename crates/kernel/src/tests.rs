@@ -117,6 +117,13 @@ fn datagrams_go_both_ways_on_each_channel_and_a_peer_that_is_gone_loses_them() {
     assert!(sender.free_room(MOVIE_CHANNEL).is_ok_and(|room| room > DataSize::ZERO));
     assert!(sender.write(MOVIE_CHANNEL, b"no stream").is_err());
     drop(receiver);
+    assert_eq!(sender.refusals(), 1, "nobody was there yet");
+    assert_eq!(sender.send(MOVIE_CHANNEL, b"3", None), Ok(DatagramSend::Sent));
+    let start = Instant::now();
+    while sender.refusals() < 2 {
+        assert!(start.elapsed() < Duration::from_secs(10), "nobody is there any more");
+        assert_eq!(sender.take(Timestamp::ZERO, &|_| true).expect("that is no error"), None);
+    }
     for _ in 0..3 {
         assert_eq!(sender.send(RTCP_CHANNEL, b"bye", None), Ok(DatagramSend::Sent));
         assert_eq!(sender.take(Timestamp::ZERO, &|_| true).expect("that is no error"), None);

@@ -193,6 +193,7 @@ fn of_sent(sent: &Sent) -> Value {
         "offered": sent.frames.0,
         "dropped": sent.frames.1,
         "clock_error_s": sent.clock_error_s,
+        "unreachable": sent.unreachable,
     })
 }
 
@@ -211,5 +212,6 @@ fn of_received(received: &Received) -> Value {
         "ffmpeg_format": received.announcement.codec.ffmpeg_format(),
         "frames_per_second": frame_rate.map(|rate| f64::from(rate.numerator) / f64::from(rate.denominator)),
         "of_others": received.of_others,
+        "rejected": received.rejected,
     })
 }

@@ -124,7 +124,8 @@ pub fn ask(
     record(&recorded, &outcome, &announcement)?;
     let (status, failure) = directory::status(&outcome.status);
     let (failure, bytes, of_others) = (failure.map(str::to_owned), sockets.came(), 0);
-    Ok(Received { status, ended_by, failure, frames, bytes, movie, announcement, of_others })
+    let rejected = outcome.received.rejected;
+    Ok(Received { status, ended_by, failure, frames, bytes, movie, announcement, of_others, rejected })
 }
 
 fn drive(

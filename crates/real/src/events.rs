@@ -16,6 +16,8 @@ pub enum Event {
     Aligned(f64),
     /// Nobody answers: the peer may be any other program.
     NotAligned,
+    /// The receiver's host has said for the first time that nothing receives at the port of the stream.
+    Unreachable(Timestamp),
     /// Something comes at a receiver that nobody has announced, and is thrown away.
     Unannounced,
     /// A stream has begun; of a receiver, what is announced of it.
@@ -71,6 +73,7 @@ impl Event {
             Self::Listening(address) => json!({ "event": "listening", "address": address.to_string() }),
             Self::Asking(address) => json!({ "event": "asking", "address": address.to_string() }),
             Self::Aligned(error_s) => json!({ "event": "aligned", "error_s": error_s }),
+            Self::Unreachable(at) => json!({ "event": "unreachable", "elapsed_s": at.as_secs_f64() }),
             Self::Unannounced => json!({ "event": "unannounced" }),
             Self::NotAligned => json!({ "event": "not aligned" }),
             Self::Started(stream) => json!({ "event": "started", "stream": stream }),

@@ -76,6 +76,8 @@ pub struct Received {
     pub announcement: Announcement,
     /// Datagrams and connections of others, which were refused.
     pub of_others: u64,
+    /// Datagrams, packets and frames of the stream that made no sense, which were refused.
+    pub rejected: u64,
 }
 
 /// Receives one stream, and fills the directory with what was recorded of it.
@@ -249,6 +251,7 @@ impl End<'_> {
             movie,
             announcement: *announcement,
             of_others: self.sockets.of_others(),
+            rejected: outcome.received.rejected,
         })
     }
 

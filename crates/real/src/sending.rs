@@ -62,6 +62,8 @@ pub struct Sent {
     pub failure: Option<String>,
     /// Frames given to the transport, and those that were given up.
     pub frames: (u32, u32),
+    /// How often the receiver's host has said that nothing receives at the port of the stream.
+    pub unreachable: u64,
     /// How exactly the clocks are known to be aligned, in seconds; `None`: nobody answered.
     pub clock_error_s: Option<f64>,
 }
@@ -94,7 +96,7 @@ pub fn send(
     let sockets = sockets.on(clock);
     wait_for_origin(clock, is_stopped)?;
     listener(&Event::Started(announcement.to_string()));
-    let (sending, lateness) = drive(&setup, sockets, clock, is_stopped, listener)?;
+    let (sending, (lateness, unreachable)) = drive(&setup, sockets, clock, is_stopped, listener)?;
     let progress = sending.counts();
     if let Some(questions) = questions.as_mut() {
         questions.ask(Kind::End, is_stopped)?;
@@ -114,13 +116,14 @@ pub fn send(
         origin_utc: utc(clock.to_unix(Timestamp::ZERO)).into(),
         kernel: directory::kernel(),
         accuracy: Map::from_iter([(setup.name().to_owned(), accuracy(lateness))]),
-        beside: beside(options, &announcement, &samples),
+        beside: beside(options, &announcement, &samples, unreachable),
     };
     let status = description.status();
     let document = without_what_came(description.to_json());
     write(&setup, scenario, flows, options, &document)?;
     let clock_error_s = Alignment::of(&samples).and_then(|alignment| alignment.error).map(seconds);
-    Ok(Sent { status, ended_by, failure, frames: (progress.offered, progress.discarded), clock_error_s })
+    let frames = (progress.offered, progress.discarded);
+    Ok(Sent { status, ended_by, failure, frames, unreachable, clock_error_s })
 }
 
 /// Writes the session description of a stream in RTP.
@@ -205,14 +208,14 @@ fn wait_for_origin(clock: RunClock, is_stopped: &dyn Fn() -> bool) -> Result<(),
     Ok(())
 }
 
-/// Streams from now on to the end.
+/// Streams from now on to the end; how late it was woken, and how often nothing received at the port of the stream.
 fn drive(
     setup: &FlowSetup,
     mut sockets: FlowSockets<RunClock>,
     clock: RunClock,
     is_stopped: &dyn Fn() -> bool,
     listener: &mut Listener<'_>,
-) -> Result<(MovieSending, Lateness), RealError> {
+) -> Result<(MovieSending, (Lateness, u64)), RealError> {
     let (session, samples) = match setup {
         FlowSetup::Datagram(setup) => (setup.sender(), setup.common.samples()),
         FlowSetup::Stream(setup) => (setup.sender(), setup.common.samples()),
@@ -220,11 +223,14 @@ fn drive(
     };
     let mut sending = MovieSending::new(session, samples);
     let mut offered_bytes = Offered::new(setup);
-    let (mut reported, mut is_draining) = (Timestamp::ZERO, false);
+    let (mut reported, mut is_draining, mut is_unreachable) = (Timestamp::ZERO, false, false);
     let wakes = Wakes::default();
     wakes.begin(Timestamp::ZERO, clock.now());
     loop {
         let now = clock.now();
+        if sockets.refusals() > 0 && !std::mem::replace(&mut is_unreachable, true) {
+            listener(&Event::Unreachable(now));
+        }
         match is_stopped() {
             true => sending.stop(now),
             false => drop(sending.poll(now, &mut sockets)),
@@ -237,7 +243,7 @@ fn drive(
             listener(&Event::Progress { at, offered, frames, dropped, whole: None, bytes });
         }
         if sending.has_ended() {
-            return Ok((sending, wakes.lateness()));
+            return Ok((sending, (wakes.lateness(), sockets.refusals())));
         }
         if sending.is_draining() && !std::mem::replace(&mut is_draining, true) {
             listener(&Event::Draining);
@@ -294,7 +300,12 @@ fn any_like(peer: SocketAddr) -> SocketAddr {
 }
 
 /// What only this end has to say.
-fn beside(options: &SendOptions, announcement: &Announcement, samples: &[Sample]) -> Map<String, Value> {
+fn beside(
+    options: &SendOptions,
+    announcement: &Announcement,
+    samples: &[Sample],
+    unreachable: u64,
+) -> Map<String, Value> {
     let exchange = samples.iter().map(|one| json!([one.asked, one.came, one.answered, one.arrived]));
     let Value::Object(fields) = json!({
         "side": "sender",
@@ -303,6 +314,7 @@ fn beside(options: &SendOptions, announcement: &Announcement, samples: &[Sample]
         "ssrc": options.ssrc,
         "announcement": announcement.to_string(),
         "exchange": exchange.collect::<Vec<_>>(),
+        "unreachable": unreachable,
     }) else {
         unreachable!("invariant: it was written as an object")
     };

@@ -104,8 +104,12 @@ fn a_stream_that_nobody_receives_is_sent_all_the_same_by_datagrams_only() {
     // A port of this machine that is nobody's: bound once, and left.
     let free = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let directory = scratch.directory("sender");
-    let sent = send(&scenario("udp"), &content(&file), &sending(free, directory.clone()), &|| false, &mut |_| {});
+    let mut told = 0;
+    let mut count = |event: &Event| told += usize::from(matches!(event, Event::Unreachable(_)));
+    let sent = send(&scenario("udp"), &content(&file), &sending(free, directory.clone()), &|| false, &mut count);
     let sent = sent.unwrap();
+    assert!(told == 1 && sent.unreachable > 1, "it is told once, and counted: {told}, {}", sent.unreachable);
+    assert_eq!(document(&directory)["unreachable"], sent.unreachable);
     assert_eq!((sent.status, sent.frames, sent.clock_error_s), ("complete", (10, 0), None));
     assert_eq!(document(&directory)["flows"][0]["received_frames"], Value::Null, "not known here");
     let refused = send(&scenario("tcp"), &content(&file), &sending(free, directory), &|| false, &mut |_| {});

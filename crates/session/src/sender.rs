@@ -180,10 +180,18 @@ impl SenderSession {
     /// Sound is offered at its own time, whatever waits; where the sender has no clock, by the time of the next frame.
     fn can_offer_sound(&self, now: Timestamp) -> bool {
         let is_due = |place| match self.pacing {
-            Pacing::Sender if !self.is_file => self.programme.sound_due(self.next_sound).is_some_and(|due| due <= now),
+            Pacing::Sender if !self.is_file => self.sound_turn().is_some_and(|at| at <= now),
             _ => self.next == self.programme.end() || place < self.programme.place(self.next),
         };
         !self.stopped && self.has_begun() && self.programme.sound_place(self.next_sound).is_some_and(is_due)
+    }
+
+    /// When the next packet of sound is offered by the frame clock. What is due sooner than it plays keeps its order with frames, of which
+    /// the first has the tables of a transport stream.
+    fn sound_turn(&self) -> Option<Timestamp> {
+        let (due, place) = (self.programme.sound_due(self.next_sound)?, self.programme.sound_place(self.next_sound)?);
+        let is_next = self.next == self.programme.end() || place < self.programme.place(self.next);
+        Some(if is_next { due } else { place })
     }
 
     fn offer_due(&mut self, now: Timestamp) {
@@ -247,7 +255,7 @@ impl SenderSession {
         let has_clock = self.pacing == Pacing::Sender && !self.stopped && self.has_begun();
         let waits_for_clock = has_clock && self.half.wants_frame();
         let frame = (waits_for_clock && self.next < self.programme.end()).then(|| self.programme.due(self.next));
-        let sound = self.programme.sound_due(self.next_sound).filter(|_| has_clock && !self.is_file);
+        let sound = self.sound_turn().filter(|_| has_clock && !self.is_file);
         let packet = if progress == WriteProgress::Early { self.half.next_timeout() } else { None };
         let serving = self.answering.as_ref().and_then(Answering::next_timeout);
         [frame, sound, packet, serving].into_iter().flatten().min()

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use framewire_transport::socket::{DatagramSend, DatagramSocket, SocketError};
 use framewire_units::DataSize;
@@ -36,7 +37,12 @@ pub struct UdpSender {
     peer: SocketAddr,
     send_buffer: DataSize,
     ignores_refusal: bool,
+    refusals: Refusals,
 }
+
+/// How often the kernel has said that a peer's port has no listener (ICMP port unreachable): it says so once of a datagram, to
+/// whichever direction of the socket is used next.
+type Refusals = Arc<AtomicU64>;
 
 impl UdpSender {
     /// Opens a socket bound to `local` (port 0: any free one) that sends to `peer`.
@@ -47,13 +53,18 @@ impl UdpSender {
         let fd = open_bound(local, options)?;
         connect(fd.as_raw_fd(), &SockaddrStorage::from(peer)).map_err(OpenError::connect(peer))?;
         let send_buffer = Buffer::Send.size(&fd).map_err(OpenError::system("getsockopt"))?;
-        Ok(Self { fd: fd.into(), peer, send_buffer, ignores_refusal: false })
+        Ok(Self { fd: fd.into(), peer, send_buffer, ignores_refusal: false, refusals: Refusals::default() })
     }
 
     /// From now on a peer whose port has no listener (ICMP port unreachable) is no error: as with a
     /// socket that is not connected, what is sent to it is lost, and it may begin to listen at any time.
     pub fn ignore_refusal(&mut self) {
         self.ignores_refusal = true;
+    }
+
+    /// How often the peer's host has said that nothing listens at its port, as far as it says so at all (ICMP port unreachable).
+    pub fn refusals(&self) -> u64 {
+        self.refusals.load(Ordering::Relaxed)
     }
 
     /// Whether the kernel has learnt meanwhile that datagrams did not arrive (SO_ERROR, socket(7)). It says so once.
@@ -65,7 +76,10 @@ impl UdpSender {
         error_queue::drain(&self.fd);
         match Errno::from_raw(error) {
             _ if error == 0 => Ok(()),
-            Errno::ECONNREFUSED if self.ignores_refusal => Ok(()),
+            Errno::ECONNREFUSED if self.ignores_refusal => {
+                self.refusals.fetch_add(1, Ordering::Relaxed);
+                Ok(())
+            }
             errno => Err(broken_by("send", self.peer)(errno)),
         }
     }
@@ -98,7 +112,7 @@ impl UdpSender {
     pub fn receiver(&self) -> Result<UdpReceiver, SocketError> {
         let fd = Arc::clone(&self.fd);
         let ancillary = Ancillary::with_timestamps(&fd).map_err(broken("setsockopt(SO_TIMESTAMPNS)"))?;
-        Ok(UdpReceiver { fd, ancillary })
+        Ok(UdpReceiver { fd, ancillary, refusals: Arc::clone(&self.refusals) })
     }
 }
 
@@ -112,6 +126,7 @@ impl DatagramSocket for UdpSender {
                 Err(Errno::ENOBUFS) => return Ok(DatagramSend::Dropped),
                 // Reported once, of an earlier datagram; this one was not sent (udp(7)).
                 Err(Errno::ECONNREFUSED) if self.ignores_refusal => {
+                    self.refusals.fetch_add(1, Ordering::Relaxed);
                     error_queue::drain(&self.fd);
                 }
                 Err(errno) => {
@@ -156,6 +171,7 @@ pub enum UdpRead {
 pub struct UdpReceiver {
     fd: Arc<OwnedFd>,
     ancillary: Ancillary,
+    refusals: Refusals,
 }
 
 impl UdpReceiver {
@@ -166,7 +182,7 @@ impl UdpReceiver {
     pub fn bind(local: SocketAddr, options: &UdpOptions) -> Result<Self, OpenError> {
         let fd = open_bound(local, options)?;
         let ancillary = Ancillary::with_timestamps(&fd).map_err(OpenError::system("setsockopt(SO_TIMESTAMPNS)"))?;
-        Ok(Self { fd: fd.into(), ancillary })
+        Ok(Self { fd: fd.into(), ancillary, refusals: Refusals::default() })
     }
 
     /// Receives one datagram if there is one. That a peer to which something was sent had no listener is of no concern here.
@@ -178,6 +194,7 @@ impl UdpReceiver {
             match receive(&self.fd, buffer, &mut self.ancillary) {
                 // Reported once, of a datagram that was sent (udp(7)).
                 Err(Errno::ECONNREFUSED) => {
+                    self.refusals.fetch_add(1, Ordering::Relaxed);
                     error_queue::drain(&self.fd);
                 }
                 received => break received.map_err(broken("recvmsg"))?,

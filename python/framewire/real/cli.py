@@ -35,6 +35,8 @@ def send(as_json: bool, source: Path, to: str, **options: Any) -> End:
             _print("The receiver is another program, or was not there: nothing is known of what came.")
         else:
             _print(f"with the receiver's directory: {_command('report', str(end.directory), 'RECEIVER_DIR')}")
+    if result["unreachable"]:
+        warn(f"{result['unreachable']:,} times the receiver's host said that nothing receives at this port")
     return _checked(end)
 
 
@@ -59,6 +61,8 @@ def receive(as_json: bool, at: str, **options: Any) -> End:
             plays = shlex.join(["ffplay", "-f", result["ffmpeg_format"], *pace, str(movie)])
             _print(f"{result['codec']}; plays with: {plays}")
         _print(f"receiver {end.directory}")
+    if result["rejected"]:
+        warn(f"{result['rejected']:,} packets or frames made no sense and were refused (run.json has reasons)")
     if result["of_others"]:
         warn(f"{result['of_others']:,} datagrams or connections of others were refused")
     return _checked(end)
@@ -101,6 +105,8 @@ def _shown(name: str, display: progress_module.Display) -> Callable[[dict[str, A
                 display(event)
             case "listening":
                 _say(f"waiting for a stream by {name} at {event['address']}; Ctrl-C ends it")
+            case "unreachable":
+                _say(f"{event['elapsed_s']:.1f} s: nothing receives there (any more); what is sent is lost meanwhile")
             case "unannounced":
                 _say(
                     "something comes that no sender has announced, and is thrown away: of another program's stream, "

@@ -19,7 +19,7 @@ pub(crate) struct Playing {
 
 impl Playing {
     pub(crate) fn new(url: &str, now: Timestamp, number: u64) -> Self {
-        let settings = ClientSettings { url: url.to_owned(), want: Want::Interleaved, account: None };
+        let settings = ClientSettings { url: url.to_owned(), want: Want::Interleaved, sound: None, account: None };
         let client = Rtsp::new(settings, now, Seed(number).stream("audience", &[]));
         Self { client, first: None, bytes: 0, offsets: Vec::new(), packets: 0, failed: false }
     }
@@ -27,7 +27,7 @@ impl Playing {
     fn take_events(&mut self, now: Timestamp) {
         while let Some(event) = self.client.poll_event() {
             match event {
-                ClientEvent::Rtp(packet) => {
+                ClientEvent::Rtp(_, packet) => {
                     let Ok((header, _)) = RtpHeader::parse(&packet) else { continue };
                     self.packets += 1;
                     if header.marker {
@@ -38,7 +38,7 @@ impl Playing {
                     }
                 }
                 ClientEvent::Ended(reason) => self.failed |= reason.is_some(),
-                ClientEvent::Described(_) | ClientEvent::Playing(_) | ClientEvent::Rtcp(_) => {}
+                ClientEvent::Described(_) | ClientEvent::Playing(_) | ClientEvent::Rtcp(..) => {}
             }
         }
     }

@@ -54,9 +54,14 @@ pub fn rtsp_client(
         messages: VecDeque::new(),
         openings: VecDeque::new(),
         until: None,
+        leaving: None,
         parting: None,
     }))
 }
+
+/// How long after the last packet in datagrams BYE is said: it goes to another port, and players that hear it first read no more of what is
+/// still in their sockets.
+const LAST_PACKETS: Duration = Duration::from_millis(200);
 
 struct Rtsp {
     /// What time stamps say of the beginning of the movie: never 0, which FFmpeg 5.1 takes for none that was told (RFC 3550,
@@ -72,6 +77,8 @@ struct Rtsp {
     openings: VecDeque<Opening>,
     /// Where what is played ends, where that was asked for.
     until: Option<Duration>,
+    /// When its streams are left in datagrams, because the movie has ended.
+    leaving: Option<Timestamp>,
     /// When the connection ends, because the movie has.
     parting: Option<Timestamp>,
 }
@@ -204,7 +211,7 @@ impl Conversation for Rtsp {
 
     fn next_timeout(&self) -> Option<Timestamp> {
         let of_reports = self.reports.iter().filter_map(|reports| reports.end.next_timeout());
-        self.server.next_timeout().into_iter().chain(of_reports).chain(self.parting).min()
+        self.server.next_timeout().into_iter().chain(of_reports).chain(self.leaving).chain(self.parting).min()
     }
 
     fn serve(&mut self, now: Timestamp, stage: &mut Stage) {
@@ -239,6 +246,10 @@ impl Conversation for Rtsp {
     }
 
     fn report(&mut self, now: Timestamp, channels: &mut dyn Channels) -> Result<(), SocketError> {
+        if self.leaving.is_some_and(|at| at <= now) {
+            self.leaving = None;
+            self.reports.iter_mut().for_each(|reports| reports.end.leave(now));
+        }
         let mut beside = self.reports.iter_mut().filter(|reports| reports.interleaved.is_none());
         beside.try_for_each(|reports| reports.end.drive_on(now, channels))
     }
@@ -260,7 +271,10 @@ impl Conversation for Rtsp {
 
     /// Its streams are left, and the client has some time to leave, too.
     fn handle_written(&mut self, now: Timestamp) {
-        self.reports.iter_mut().for_each(|reports| reports.end.leave(now));
+        let (between, beside): (Vec<_>, Vec<_>) =
+            self.reports.iter_mut().partition(|reports| reports.interleaved.is_some());
+        between.into_iter().for_each(|reports| reports.end.leave(now));
+        self.leaving = Some(now + LAST_PACKETS).filter(|_| !beside.is_empty());
         self.parting = Some(now + PARTING);
     }
 
