@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -263,8 +264,8 @@ DATAGRAMS = ("-rtsp_transport", "udp")
 def test_ffmpeg_plays_every_film_of_a_folder_by_rtsp_with_its_sound(
     carried: tuple[str, str], folder: Path, tmp_path: Path
 ) -> None:
-    with serving(folder, tmp_path / "served", scheme="rtsp", last="/old film.mpg") as server:
-        assert server.paths == ["/film.mkv", "/old film.mpg"]
+    with serving(folder, tmp_path / "served", scheme="rtsp", last="/old%20film.mpg") as server:
+        assert server.paths == ["/film.mkv", "/old%20film.mpg"]
         assert shown(server.url("/film.mkv"), "v", *carried) == shown(folder / "film.mkv")
         assert shown(server.url("/film.mkv"), "a", *carried) == shown(folder / "film.mkv", "a")
         assert shown(server.url("/old%20film.mpg"), "v", *carried) == shown(folder / "old film.mpg")
@@ -273,9 +274,32 @@ def test_ffmpeg_plays_every_film_of_a_folder_by_rtsp_with_its_sound(
     assert document["lateness_s"]["frames"] == 3 * (FRAMES - 1)
 
 
+def test_ffmpeg_shows_pictures_and_sound_together_whatever_reports_say_meanwhile(folder: Path, tmp_path: Path) -> None:
+    # Sender reports come within 6.2 s, and FFmpeg goes by them from then on.
+    with serving(folder, tmp_path / "served", "--endless", scheme="rtsp", last="/old%20film.mpg") as server:
+        command = ["ffprobe", "-v", "error", *INTERLEAVED, "-read_intervals", "%+8", "-of", "csv=p=0"]
+        entries = ["-show_entries", "packet=codec_type,pts_time"]
+        found = subprocess.run(
+            [*command, *entries, server.url("/film.mkv")], check=True, capture_output=True, text=True, timeout=60
+        ).stdout
+    rows = [line.split(",")[:2] for line in found.split()]
+    video, sound = (
+        sorted(float(pts) for kind, pts in rows if kind == wanted and pts != "N/A") for wanted in ("video", "audio")
+    )
+    # The time of the first picture is not known before the second has come.
+    assert video[0] == pytest.approx(0.04, abs=0.002)
+    assert sound[0] == pytest.approx(0.0, abs=0.025)
+    assert len(video) > 150
+    # Of the last group, pictures that are sent later are missing.
+    apart = [round(later - earlier, 3) for earlier, later in pairwise(video[:-4])]
+    assert set(apart) <= {0.039, 0.04, 0.041}, apart
+    of_first_turn = [round(later - earlier, 3) for earlier, later in pairwise(sound[:80])]
+    assert set(of_first_turn) <= {0.023, 0.024}, of_first_turn
+
+
 def test_ffmpeg_plays_from_the_key_frame_before_a_place_by_rtsp(folder: Path, tmp_path: Path) -> None:
     """FFmpeg asks from the beginning, pauses, and asks again from the place."""
-    with serving(folder, tmp_path / "served", scheme="rtsp", last="/old film.mpg") as server:
+    with serving(folder, tmp_path / "served", scheme="rtsp", last="/old%20film.mpg") as server:
         original = shown(folder / "film.mkv")
         for carried in (INTERLEAVED, DATAGRAMS):
             # Key frames are a second apart.
