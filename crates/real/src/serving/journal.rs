@@ -49,8 +49,9 @@ impl Journal {
     }
 }
 
-/// What the kernel says of a connection that its other end has closed (errno(3): ECONNRESET, EPIPE).
-const CLOSED: [&str; 2] = ["Connection reset by peer", "Broken pipe"];
+/// What is said of a connection that its other end has closed (errno(3): ECONNRESET, EPIPE): by the kernel where it is read, and by the sockets
+/// where it is written.
+const CLOSED: [&str; 3] = ["Connection reset by peer", "Broken pipe", "closed the connection"];
 
 fn entry(connection: u64, peer: SocketAddr, record: &Record) -> Value {
     let (ended, reason) = match &record.ending {
@@ -94,7 +95,8 @@ mod tests {
             let entry = entry(1, "127.0.0.1:5".parse().unwrap(), &record);
             (entry["ended"].as_str().unwrap().to_owned(), entry["reason"].clone())
         };
-        for reason in ["recvmsg: Connection reset by peer", "send: Broken pipe (os error 32)"] {
+        let closed = ["recvmsg: Connection reset by peer", "send: Broken pipe (os error 32)"];
+        for reason in closed.into_iter().chain(["write: 127.0.0.1:5 closed the connection"]) {
             assert_eq!(ended(Ending::Broken(reason.to_owned())), ("the client left".to_owned(), Value::Null));
         }
         let silent = "recvmsg: Connection timed out";
