@@ -86,4 +86,4 @@ def test_transports_whose_receivers_ask_are_refused_before() -> None:
         except WasRead:
             continue
     assert sorted(told) == ["http", "http+fmp4", "http+ts", "rtsp", "rtsp+udp"]
-    assert all("its receiver asks for the movie: framewire send --serve" in said for said in told.values())
+    assert all("its receiver asks for the movie; --serve" in said for said in told.values())

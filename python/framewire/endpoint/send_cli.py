@@ -325,7 +325,7 @@ def _serve_clients(
             if "not a streaming file" not in str(error):
                 raise
             other = "--to HOST:PORT sends a movie to one receiver, --serve URL serves it"
-            raise InputError(f"{path} is no streaming file; {other}") from None
+            raise InputError(f"{path}: not a streaming file; {other}") from None
     if as_json:
         print_json(served)
     else:

@@ -108,7 +108,7 @@ def send(
     place = to.resolved()
     say = listener or (lambda _event: None)
     # What can be refused is, before a film is read, cut or encoded, or standard input is read to its end.
-    _check_ends(transport, with_description=sdp is not None)
+    _check_description(transport, with_description=sdp is not None)
     known = check_source(source, start_s, times)
     asked = _scenario(known or "standard input", transport, duration, set)
     if len(asked.flows) > 1:
@@ -304,13 +304,10 @@ def _description(path: Path) -> str:
         raise InputError(f"{path}: the session description cannot be read: {error.strerror or error}") from None
 
 
-ASKED_FOR = ("http", "rtsp")
-"""What transports begin with whose receiver asks for the movie."""
-
-
 def _check_transport(name: str, instead: str) -> None:
     """Whether a transport carries a movie whose sender opens the connection; `instead` says what else would do."""
-    if name in CARRIERS and name.startswith(ASKED_FOR):
+    parts = parts_of(name)
+    if parts is not None and parts.session in ASKED_FOR:
         raise InputError(f"--transport {name}: its receiver asks for the movie; {instead}")
     if name in CARRIERS:
         return
@@ -319,16 +316,10 @@ def _check_transport(name: str, instead: str) -> None:
     raise refused("transport", name, CARRIERS)
 
 
-def _check_ends(transport: str, *, with_description: bool) -> None:
-    """Raises InputError for a transport that does not go from a sender to a receiver that waits, and where there is no
-    session description of it."""
+def _check_description(transport: str, *, with_description: bool) -> None:
+    """Raises InputError where a session description is wanted of a transport that has none."""
     parts = parts_of(transport)
     assert parts is not None, "what carries a movie has parts"
-    if parts.session in ASKED_FOR:
-        raise InputError(
-            f"{transport}: its receiver asks for the movie: framewire send --serve serves it; framewire send --to is "
-            "of transports whose sender opens the connection"
-        )
     if with_description and (parts.socket == "stream" or "rtp" not in parts.format.split("+")):
         raise InputError(f"--sdp: session descriptions are of RTP over UDP; {transport} needs none")
 
