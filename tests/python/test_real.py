@@ -360,7 +360,7 @@ def test_commands_of_adaptive_streams_stay_as_they_were(movie: Path) -> None:
     assert "--duration: this command serves a streaming file" in said("send", str(movie), "--duration", "1 s")
     assert "--serve URL says where" in said("send", str(movie), "--transport", "rtsp")
     alone = "not a streaming file; --to HOST:PORT sends a movie to one receiver, --serve URL serves it"
-    assert f"{movie} {alone}".replace(" ", "") in said("send", str(movie)).replace(" ", "")
+    assert f"{movie}: {alone}".replace(" ", "") in said("send", str(movie)).replace(" ", "")
     assert "has no title" in said("receive", "127.0.0.1:5004", "movie", "--transport", "ts")
     assert "--codec: this command asks a server" in said("receive", "127.0.0.1:5004", "movie", "--codec", "h264")
     assert "--replace: this command receives a movie" in said("receive", "127.0.0.1:5004", "--replace")
