@@ -103,13 +103,14 @@ def receive(
     stays in FILE. Ctrl-C (130) and SIGTERM (143) end it with its result.
     """
     if title is None:
+        common: dict[str, Any] = {"out": out, "wait_s": wait, "silence_s": silence, "max_size": max_size}
         refuse_given(context, "receives a movie; it is of a stream with a TITLE", OF_A_CLIENT)
         if "://" in server:
             refuse_given(context, "asks a server for a movie; it is of one that listens", ("transport", "codec", "sdp"))
-            _ask_for_movie(as_json, server, user=user, out=out, wait_s=wait, silence_s=silence, max_size=max_size)
+            _record_movie(as_json, server, user=user, **common)
             return
         refuse_given(context, "listens for a movie; it is of rtsp:// URLs", ("user",))
-        _receive_movie(as_json, server, transport, codec, sdp, out, wait, silence, max_size)
+        _record_movie(as_json, server, transport=transport or "udp", codec=codec, sdp=sdp, **common)
         return
     refuse_given(context, "asks a server for a title; it is of a movie, without TITLE", OF_A_MOVIE_RECEIVED)
     if transport in CARRIERS:
@@ -136,39 +137,12 @@ OF_A_MOVIE_RECEIVED = ("codec", "sdp", "wait", "silence", "user")
 """Those without."""
 
 
-def _receive_movie(
-    as_json: bool,
-    at: str,
-    transport: str | None,
-    codec: str | None,
-    sdp: Path | None,
-    out: Path | None,
-    wait: float,
-    silence: float,
-    max_size: str,
-) -> None:
+def _record_movie(as_json: bool, at: str, **options: Any) -> None:
+    """What comes at an address, or from the server that a URL names."""
     from framewire.real import cli as of_movies
 
     with terminable() as is_terminated:
-        end = of_movies.receive(
-            as_json,
-            at,
-            transport=transport or "udp",
-            codec=codec,
-            sdp=sdp,
-            out=out,
-            wait_s=wait,
-            silence_s=silence,
-            max_size=max_size,
-        )
-        exit_if(end.interrupted, terminated=is_terminated())
-
-
-def _ask_for_movie(as_json: bool, url: str, **options: Any) -> None:
-    from framewire.real import cli as of_movies
-
-    with terminable() as is_terminated:
-        end = of_movies.receive(as_json, url, **options)
+        end = of_movies.receive(as_json, at, **options)
         exit_if(end.interrupted, terminated=is_terminated())
 
 

@@ -180,7 +180,7 @@ def send(
     opens the connection (not http, not rtsp); what was offered, given up and sent is recorded, and framewire report
     SENDER_DIR RECEIVER_DIR joins it with what came.
     With --serve, any client fetches the file as it is, as MP4 or as a transport stream, by HTTP, or plays it
-    by RTSP (interleaved); at most --clients at a time, with headers of 16 KiB, and --patience for one that takes
+    by RTSP; at most --clients at a time, with headers of 16 KiB, and --patience for one that takes
     nothing (docs/serving.md).
     Without both, each client has the rate and the level that its network carries.
 
@@ -214,7 +214,20 @@ def send(
         return
     if to is not None:
         refuse_given(context, "sends a movie to one receiver (--to)", (*OF_A_SERVER, *OF_SERVED_MOVIES))
-        _send_movie(as_json, path, to, transport, start, duration, loop, overrides, out, sdp, patience, delay)
+        _send_movie(
+            as_json,
+            path,
+            to,
+            transport=transport or "udp",
+            start_s=start,
+            duration=duration,
+            times=loop,
+            set=overrides,
+            out=out,
+            sdp=sdp,
+            patience_s=patience,
+            delay_s=delay,
+        )
         return
     refuse_given(context, "serves a streaming file; it is of a movie, for --to HOST:PORT", OF_A_MOVIE_SENT)
     refuse_given(context, "serves a streaming file; it is of movies, for --serve URL", OF_SERVED_MOVIES)
@@ -268,37 +281,11 @@ OF_SERVED_MOVIES = ("pace", "ahead", "endless", "first_request", "idle", "user")
 """Those with ``--serve`` alone."""
 
 
-def _send_movie(
-    as_json: bool,
-    path: Path,
-    to: str,
-    transport: str | None,
-    start: float,
-    duration: str | None,
-    loop: int,
-    overrides: list[str] | None,
-    out: Path | None,
-    sdp: Path | None,
-    patience: float,
-    delay: float,
-) -> None:
+def _send_movie(as_json: bool, path: Path, to: str, **options: Any) -> None:
     from framewire.real import cli as of_movies  # it is slow to import, and a server does without
 
     with terminable() as is_terminated:
-        end = of_movies.send(
-            as_json,
-            path,
-            to,
-            transport=transport or "udp",
-            start_s=start,
-            duration=duration,
-            times=loop,
-            set=overrides,
-            out=out,
-            sdp=sdp,
-            patience_s=patience,
-            delay_s=delay,
-        )
+        end = of_movies.send(as_json, path, to, **options)
         exit_if(end.interrupted, terminated=is_terminated())
 
 
