@@ -42,7 +42,7 @@ const URL: &str = "rtsp://sender/movie";
 
 /// How long a sender over UDP waits for TEARDOWN when it has said BYE, which may be lost: some round trips of the slowest paths, and
 /// the timeout of a connection that loses the request too (RFC 6298: 1 s).
-const FAREWELL: Duration = Duration::from_secs(3);
+const TEARDOWN_WAIT: Duration = Duration::from_secs(3);
 
 /// Such a session, as both ends know it.
 #[derive(Clone, Debug)]

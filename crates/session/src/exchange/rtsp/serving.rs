@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use framewire_units::{Duration, Timestamp};
 use framewire_wire::rtsp::{NptRange, Playing, SESSION_TIMEOUT, Server, ServerEvent, ServerSettings};
 
-use super::{FAREWELL, PATH, RtspSetup, report};
+use super::{PATH, RtspSetup, TEARDOWN_WAIT, report};
 use crate::channels::SOUND_PORTS;
 use crate::exchange::{Serving, Wish};
 use crate::rtcp::{RtcpEnd, RtcpLog, RtcpSetup};
@@ -23,9 +23,9 @@ pub(super) struct RtspServing {
     wishes: VecDeque<Wish>,
     transmit: VecDeque<Vec<u8>>,
     /// Over UDP, with reports: the receiver hears BYE, and answers with TEARDOWN.
-    is_told_goodbye: bool,
+    answers_bye: bool,
     /// Until when that is waited for.
-    farewell: Option<Timestamp>,
+    teardown_until: Option<Timestamp>,
     /// All was sent, and nobody is to say anything more about it.
     over: bool,
 }
@@ -41,12 +41,12 @@ impl RtspServing {
         };
         let random = setup.seed.stream("rtsp server", &[setup.ssrc().into()]);
         let server = Server::new(settings, Timestamp::ZERO, random);
-        let (setups, is_told_goodbye) = match port {
+        let (setups, answers_bye) = match port {
             None => (setup.reports().collect(), false),
             Some(_) => (Vec::new(), setup.has_reports()),
         };
         let (rtcp, wishes, transmit) = Default::default();
-        Self { server, port, setups, rtcp, wishes, transmit, is_told_goodbye, farewell: None, over: false }
+        Self { server, port, setups, rtcp, wishes, transmit, answers_bye, teardown_until: None, over: false }
     }
 
     fn drain(&mut self, now: Timestamp) {
@@ -97,21 +97,21 @@ impl Serving for RtspServing {
 
     fn handle_timeout(&mut self, now: Timestamp) {
         self.server.handle_timeout(now);
-        if self.farewell.is_some_and(|until| until <= now) {
-            (self.farewell, self.over) = (None, true);
+        if self.teardown_until.is_some_and(|until| until <= now) {
+            (self.teardown_until, self.over) = (None, true);
         }
         self.drain(now);
     }
 
     fn next_timeout(&self) -> Option<Timestamp> {
         let of_rtcp = self.rtcp.iter().filter_map(RtcpEnd::next_timeout);
-        self.server.next_timeout().into_iter().chain(of_rtcp).chain(self.farewell).min()
+        self.server.next_timeout().into_iter().chain(of_rtcp).chain(self.teardown_until).min()
     }
 
     fn handle_all_sent(&mut self, now: Timestamp) {
         match () {
             () if !self.rtcp.is_empty() => self.rtcp.iter_mut().for_each(|rtcp| rtcp.leave(now)),
-            () if self.is_told_goodbye => self.farewell = Some(now + FAREWELL),
+            () if self.answers_bye => self.teardown_until = Some(now + TEARDOWN_WAIT),
             () => self.over = true,
         }
         self.drain(now);
