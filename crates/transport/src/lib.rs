@@ -108,4 +108,7 @@ pub use progress::WriteProgress;
 pub use queue::QueueKind;
 pub use registry::{Profile, SocketKind, TransportKind, UnknownTransport};
 pub use sound::OutgoingSound;
-pub use stream::{FileFragments, FileSamples, Pacing, PacketStreamReceiver, SoundTimes, StreamReceiver, StreamSender};
+pub use stream::{
+    FileFragments, FileSamples, Pacing, PacketStreamReceiver, Piece, RtpPackets, SoundTimes, StreamFormat,
+    StreamReceiver, StreamSender,
+};

@@ -1,6 +1,5 @@
 //! How frames become packets and packets frames: RTP's payload formats, or a transport stream.
 
-use bytes::Bytes;
 use framewire_units::{Duration, Timestamp};
 use framewire_wire::mpeg_ts::{self, UnitError};
 use framewire_wire::rtp_payload::{self, Arrival, Datagram, FrameError, ReceivedFrame, RejectReason};
@@ -114,20 +113,11 @@ impl Packetizer {
     }
 }
 
-/// The packets of a frame as a piece of a stream of bytes.
-pub(crate) fn transport_packets(packetizer: &mut mpeg_ts::Packetizer, frame: &OutgoingFrame) -> Option<Bytes> {
-    packetizer.packets(&in_transport_stream(frame)).ok()
-}
-
-/// The same of a packet of sound.
-pub(crate) fn transport_packets_of_sound(packetizer: &mut mpeg_ts::Packetizer, sound: &OutgoingSound) -> Option<Bytes> {
-    packetizer.packets(&sound_in_transport_stream(sound)).ok()
-}
-
 /// Which track of the program is its sound.
 const SOUND_TRACK: usize = 1;
 
-fn sound_in_transport_stream(sound: &OutgoingSound) -> mpeg_ts::Frame<'_> {
+/// A packet of sound as the second track of a transport stream.
+pub(crate) fn sound_in_transport_stream(sound: &OutgoingSound) -> mpeg_ts::Frame<'_> {
     mpeg_ts::Frame {
         track: SOUND_TRACK,
         bytes: &sound.bytes,
@@ -139,7 +129,8 @@ fn sound_in_transport_stream(sound: &OutgoingSound) -> mpeg_ts::Frame<'_> {
     }
 }
 
-fn in_transport_stream(frame: &OutgoingFrame) -> mpeg_ts::Frame<'_> {
+/// A frame as the first track of a transport stream.
+pub(crate) fn in_transport_stream(frame: &OutgoingFrame) -> mpeg_ts::Frame<'_> {
     mpeg_ts::Frame {
         track: 0,
         bytes: &frame.bytes,

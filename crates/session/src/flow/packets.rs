@@ -2,7 +2,7 @@
 
 use framewire_media::access_unit::Codec;
 use framewire_transport::registry::{Format, RtpContent, Session, payload_format, sound_type, stream_type};
-use framewire_transport::{Depacketizer, PacketStreamReceiver, Packetizer, StreamSender};
+use framewire_transport::{Depacketizer, PacketStreamReceiver, Packetizer, RtpPackets, StreamSender};
 use framewire_units::DataSize;
 use framewire_wire::mp4;
 use framewire_wire::mpeg_ts::{self, Demultiplexer, Program};
@@ -140,20 +140,20 @@ impl MoviePackets {
     /// A sending half over a stream of bytes in this session, whose frames go in packets.
     pub(super) fn sender(&self, half: StreamSender, session: Session) -> StreamSender {
         match self {
-            Self::Rtp { packetizer, sound, .. } if session == Session::Rtsp => {
-                let half = half.interleaved(packetizer.clone(), RTP_CHANNEL);
-                let with = |half: StreamSender, sound: &SoundStream| {
-                    half.with_interleaved_sound(sound.packets(), SOUND_RTP_CHANNEL)
-                };
-                sound.iter().fold(half, with)
-            }
             Self::Rtp { packetizer, sound, .. } => {
-                let half = half.in_packets(packetizer.clone());
-                sound.iter().fold(half, |half, sound| half.with_sound(sound.packets()))
+                let packetizer = packetizer.clone();
+                let sound = sound.as_ref().map(SoundStream::packets);
+                half.in_format(match session {
+                    Session::Rtsp => {
+                        let packets = RtpPackets::interleaved(packetizer, RTP_CHANNEL);
+                        packets.with_interleaved_sound(sound, SOUND_RTP_CHANNEL)
+                    }
+                    _ => RtpPackets::behind_lengths(packetizer).with_sound(sound),
+                })
             }
-            Self::TransportStream { packetizer, .. } => half.in_transport_stream(packetizer.clone()),
-            Self::File(file) => half.in_file(file.samples.clone()),
-            Self::Fragments(file) => half.in_fragments(file.fragments.clone()),
+            Self::TransportStream { packetizer, .. } => half.in_format(packetizer.clone()),
+            Self::File(file) => half.in_format(file.samples.clone()),
+            Self::Fragments(file) => half.in_format(file.fragments.clone()),
         }
     }
 }

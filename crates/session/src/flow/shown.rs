@@ -1,7 +1,7 @@
 //! The movie for one of many receivers, which asks by a session of its own.
 
 use framewire_transport::queue::FrameQueue;
-use framewire_transport::{DatagramSender, Overflow, StreamSender};
+use framewire_transport::{DatagramSender, Overflow, RtpPackets, StreamSender};
 use framewire_units::{Duration, Timestamp};
 use framewire_wire::rtp_payload::{self, CLOCK_RATE};
 use framewire_wire::rtsp::{NptRange, Playing, Presentation, StreamStart};
@@ -34,7 +34,7 @@ impl StreamSetup {
         match &self.packets {
             Some(MoviePackets::File(file)) => {
                 let place = file.from(byte);
-                let mut half = half.in_file(place.samples);
+                let mut half = half.in_format(place.samples);
                 place.index.into_iter().for_each(|index| half.handle_message(index));
                 (sender(half).of_file(place.before), place.skipped)
             }
@@ -77,12 +77,10 @@ impl StreamSetup {
         let (half, of_sound, wanted) = match carried {
             Carried::Interleaved([video, of_sound]) => {
                 let half = StreamSender::new(self.movie.queue(), self.connection.unsent_limit);
-                let half = half.interleaved(packetizer.clone(), video.unwrap_or_default());
-                let half = match (sound, of_sound) {
-                    (Some(sound), Some(channel)) => half.with_interleaved_sound(sound.packets(), channel),
-                    _ => half,
-                };
-                (SendingHalf::Stream(half), None, [video, of_sound].map(|channel| channel.is_some()))
+                let packets = RtpPackets::interleaved(packetizer.clone(), video.unwrap_or_default());
+                let sound = sound.filter(|_| of_sound.is_some()).map(SoundStream::packets);
+                let packets = packets.with_interleaved_sound(sound, of_sound.unwrap_or_default());
+                (SendingHalf::Stream(half.in_format(packets)), None, [video, of_sound].map(|channel| channel.is_some()))
             }
             Carried::Datagrams(wanted) => {
                 let half = DatagramSender::new(self.movie.queue(), packetizer.clone(), Overflow::Wait);

@@ -5,6 +5,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use framewire_wire::mp4::{self, Coding};
 
+use super::format::{Piece, StreamFormat};
+use crate::frame::OutgoingFrame;
+use crate::sound::OutgoingSound;
+
 /// Which track of the file is the video.
 const VIDEO: u8 = 0;
 
@@ -38,20 +42,21 @@ impl FileSamples {
         (Self { next, ..self.clone() }, [video, next - video])
     }
 
-    /// The sample that a frame is; `None` where another one stands there, or it is none.
-    pub(super) fn of_frame(&mut self, frame: &Bytes) -> Option<Bytes> {
-        self.sample(VIDEO, frame)
-    }
-
-    /// The same of a packet of sound.
-    pub(super) fn of_sound(&mut self, packet: &Bytes) -> Option<Bytes> {
-        self.sample(SOUND, packet)
-    }
-
     fn sample(&mut self, track: u8, unit: &Bytes) -> Option<Bytes> {
         self.order.get(self.next).filter(|&&next| next == track)?;
         let sample = mp4::sample(*self.codings.get(usize::from(track))?, unit).ok()?;
         self.next += 1;
         Some(sample)
+    }
+}
+
+impl StreamFormat for FileSamples {
+    /// The sample that a frame is; `None` where another one stands there, or it is none.
+    fn of_frame(&mut self, frame: &OutgoingFrame) -> Option<Piece> {
+        self.sample(VIDEO, &frame.bytes).map(Piece::whole)
+    }
+
+    fn of_sound(&mut self, sound: &OutgoingSound) -> Option<Piece> {
+        self.sample(SOUND, &sound.bytes).map(Piece::whole)
     }
 }

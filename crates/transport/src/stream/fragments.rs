@@ -4,6 +4,7 @@ use bytes::Bytes;
 use framewire_wire::mp4::{Fragmenter, SampleTime};
 use framewire_wire::rtp_payload::CLOCK_RATE;
 
+use super::format::{Piece, StreamFormat};
 use crate::frame::OutgoingFrame;
 use crate::sound::OutgoingSound;
 
@@ -44,7 +45,7 @@ impl FileFragments {
     }
 
     /// The fragment that a frame is; `None` where it is none.
-    pub(super) fn of_frame(&mut self, frame: &OutgoingFrame) -> Option<Bytes> {
+    fn fragment_of_frame(&mut self, frame: &OutgoingFrame) -> Option<Bytes> {
         self.decode = unwrapped(self.decode, frame.decode_timestamp);
         let later = frame.rtp_timestamp.wrapping_sub(frame.decode_timestamp);
         let time = SampleTime {
@@ -56,12 +57,22 @@ impl FileFragments {
     }
 
     /// The same of a packet of sound.
-    pub(super) fn of_sound(&mut self, packet: &OutgoingSound) -> Option<Bytes> {
+    fn fragment_of_sound(&mut self, packet: &OutgoingSound) -> Option<Bytes> {
         let SoundTimes { timescale, start, duration } = self.sound?;
         let nanos = i128::from(packet.at) * i128::from(timescale);
         let ticks = (nanos + 500_000_000).div_euclid(1_000_000_000) - i128::from(start);
         let time = SampleTime { decode: ticks.try_into().ok()?, composition: 0, duration };
         self.fragmenter.fragment(SOUND, &packet.bytes, time, true).ok()
+    }
+}
+
+impl StreamFormat for FileFragments {
+    fn of_frame(&mut self, frame: &OutgoingFrame) -> Option<Piece> {
+        self.fragment_of_frame(frame).map(Piece::whole)
+    }
+
+    fn of_sound(&mut self, sound: &OutgoingSound) -> Option<Piece> {
+        self.fragment_of_sound(sound).map(Piece::whole)
     }
 }
 

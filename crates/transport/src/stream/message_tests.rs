@@ -15,7 +15,7 @@ const T0: Timestamp = Timestamp::ZERO;
 fn in_packets() -> StreamSender {
     let (mtu, origin) = (framewire_units::DataSize::from_bytes(1_500), StreamOrigin { ssrc: 1, initial_sequence: 0 });
     let packetizer = Packetizer::new(&mpeg_video::FORMAT, PacketRule::Full, mtu, origin).unwrap();
-    StreamSender::new(FrameQueue::direct(), None).in_packets(packetizer)
+    StreamSender::new(FrameQueue::direct(), None).in_format(RtpPackets::behind_lengths(packetizer))
 }
 
 #[test]

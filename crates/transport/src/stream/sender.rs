@@ -2,19 +2,13 @@
 
 use std::collections::VecDeque;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use framewire_units::{DataSize, Timestamp};
-use framewire_wire::mpeg_ts::{self, PACKET_LENGTH};
-use framewire_wire::rfc4571::{LENGTH_FIELD, put_packet};
-use framewire_wire::rtp::RtpHeader;
-use framewire_wire::rtp_payload::{Datagram, Packetizer};
-use framewire_wire::rtsp::{FRAME_HEADER, put_interleaved};
 
-use super::file::FileSamples;
-use super::fragments::FileFragments;
+use super::elementary_stream::ElementaryStream;
+use super::format::{NotedPacket, Piece, StreamFormat};
 use crate::event::{SenderEvent, SenderPlace};
 use crate::frame::OutgoingFrame;
-use crate::packets::{SoundPackets, transport_packets, transport_packets_of_sound};
 use crate::progress::WriteProgress;
 use crate::queue::{Discard, FrameQueue};
 use crate::rules;
@@ -41,8 +35,7 @@ pub struct StreamSender {
     sound: SoundQueue,
     messages: VecDeque<Bytes>,
     unsent_limit: Option<DataSize>,
-    format: StreamFormat,
-    framing: Framing,
+    format: Box<dyn StreamFormat>,
     sending: Option<Sending>,
     /// The frame that something went before when some of it was written.
     interrupted: Option<Sending>,
@@ -52,40 +45,11 @@ pub struct StreamSender {
     events: VecDeque<SenderEvent>,
 }
 
-/// How frames become bytes of the stream.
-#[derive(Debug)]
-enum StreamFormat {
-    /// As they are.
-    ElementaryStream,
-    /// As RTP packets, each behind its length; sound, where there is any, from a source of its own, behind such lengths.
-    Packets(Box<Packetizer>, Option<(Box<SoundPackets>, Framing)>),
-    /// As packets of a transport stream, one behind the other.
-    TransportStream(Box<mpeg_ts::Packetizer>),
-    /// As samples of an MP4 file.
-    File(FileSamples),
-    /// As fragments of one.
-    Fragments(Box<FileFragments>),
-}
-
-/// How the length of a packet of RTP stands before it.
-#[derive(Clone, Copy, Debug)]
-enum Framing {
-    /// In two bytes (RFC 4571).
-    Length,
-    /// Behind a dollar sign and the number of its channel (RFC 2326, section 10.12).
-    Interleaved(u8),
-}
-
 /// The send buffer S: the frame that is being written, or what goes before one.
 #[derive(Debug)]
 struct Sending {
     what: What,
-    /// What of it goes into the stream.
-    bytes: Bytes,
-    /// Where something else may go before the rest of it.
-    packets: Packets,
-    /// Of sound on a channel of RTSP, the time stamps of its packets and their bytes of payload.
-    sound: Vec<(u32, u32)>,
+    piece: Piece,
     written: usize,
 }
 
@@ -95,17 +59,6 @@ enum What {
     Sound(u32),
     /// Of the session; the ledger knows nothing of it.
     Message,
-}
-
-/// What a piece of the stream consists of.
-#[derive(Debug)]
-enum Packets {
-    /// It stays together.
-    One,
-    /// Packets of a transport stream.
-    Transport,
-    /// Packets that end there, in order.
-    Ending(Vec<usize>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,8 +83,7 @@ impl StreamSender {
             sound: SoundQueue::new(),
             messages: VecDeque::new(),
             unsent_limit,
-            format: StreamFormat::ElementaryStream,
-            framing: Framing::Length,
+            format: Box::new(ElementaryStream),
             sending: None,
             interrupted: None,
             written: 0,
@@ -140,58 +92,12 @@ impl StreamSender {
         }
     }
 
-    /// The same whose frames are sent as RTP packets, each behind its length (RFC 4571).
-    pub fn in_packets(self, packetizer: Packetizer) -> Self {
-        Self { format: StreamFormat::Packets(Box::new(packetizer), None), ..self }
-    }
-
-    /// The same whose frames are sent as RTP packets on this channel of a connection of RTSP, between its
-    /// [messages](Self::handle_message) (RFC 2326, section 10.12).
-    pub fn interleaved(self, packetizer: Packetizer, channel: u8) -> Self {
-        Self { framing: Framing::Interleaved(channel), ..self.in_packets(packetizer) }
-    }
-
-    /// The same with sound in RTP packets as well, from a source of its own in the same session (RFC 8860, section 4).
-    ///
-    /// # Panics
-    /// When frames do not go in RTP packets.
+    /// The same whose frames are sent so: as [packets of RTP](super::RtpPackets), as a
+    /// [transport stream](framewire_wire::mpeg_ts::Packetizer), as the [samples](super::FileSamples) or
+    /// [fragments](super::FileFragments) of a file. What stands before the first sample of a file is given as a message.
     #[must_use]
-    pub fn with_sound(self, sound: SoundPackets) -> Self {
-        let framing = self.framing;
-        self.with_framed_sound(sound, framing)
-    }
-
-    /// The same on a channel of its own in a connection of RTSP.
-    ///
-    /// # Panics
-    /// When frames do not go in RTP packets.
-    #[must_use]
-    pub fn with_interleaved_sound(self, sound: SoundPackets, channel: u8) -> Self {
-        self.with_framed_sound(sound, Framing::Interleaved(channel))
-    }
-
-    fn with_framed_sound(self, sound: SoundPackets, framing: Framing) -> Self {
-        match self.format {
-            StreamFormat::Packets(frames, _) => {
-                Self { format: StreamFormat::Packets(frames, Some((Box::new(sound), framing))), ..self }
-            }
-            _ => panic!("sound goes in RTP packets beside frames that do"),
-        }
-    }
-
-    /// The same whose frames are sent as a transport stream.
-    pub fn in_transport_stream(self, packetizer: mpeg_ts::Packetizer) -> Self {
-        Self { format: StreamFormat::TransportStream(Box::new(packetizer)), ..self }
-    }
-
-    /// The same whose frames and sound are sent as the samples of a file, of which the index is given as a message.
-    pub fn in_file(self, samples: FileSamples) -> Self {
-        Self { format: StreamFormat::File(samples), ..self }
-    }
-
-    /// The same as fragments of a file; what stands before the first is given as a message.
-    pub fn in_fragments(self, fragments: FileFragments) -> Self {
-        Self { format: StreamFormat::Fragments(Box::new(fragments)), ..self }
+    pub fn in_format(self, format: impl StreamFormat + 'static) -> Self {
+        Self { format: Box::new(format), ..self }
     }
 
     /// The decision queue, for what waits in it.
@@ -217,7 +123,7 @@ impl StreamSender {
     }
 
     /// Takes a packet of sound, at any time before the end. Transport streams and files carry it, and RTP
-    /// [that is to](Self::with_sound).
+    /// [that is to](super::RtpPackets::with_sound).
     pub fn handle_sound(&mut self, now: Timestamp, sound: OutgoingSound) {
         self.events.push_back(SenderEvent::Queued { frame: sound.id, at: now });
         self.sound.push_back(sound);
@@ -270,12 +176,7 @@ impl StreamSender {
 
     /// The sequence numbers of the next packets of RTP that are made, of frames and of sound; `None` where none is.
     pub fn next_numbers(&self) -> [Option<u16>; 2] {
-        match &self.format {
-            StreamFormat::Packets(frames, sound) => {
-                [Some(frames.next_number()), sound.as_ref().map(|(sound, _)| sound.next_number())]
-            }
-            _ => [None; 2],
-        }
+        self.format.next_numbers()
     }
 
     /// Writes what the socket takes; ends the stream when all is written and the end was signalled.
@@ -308,7 +209,7 @@ impl StreamSender {
     /// wait; nothing of it is written here any more.
     pub fn take_begun(&mut self) -> Vec<Bytes> {
         let begun = self.sending.take().filter(|sending| sending.written > 0 || sending.what == What::Message);
-        let rest = begun.map(|sending| sending.bytes.slice(sending.written..sending.end_of_packet()));
+        let rest = begun.map(|sending| sending.piece.bytes.slice(sending.written..sending.end_of_packet()));
         rest.into_iter().filter(|rest| !rest.is_empty()).chain(self.messages.drain(..)).collect()
     }
 
@@ -326,20 +227,19 @@ impl StreamSender {
             return;
         }
         if let Some(message) = self.messages.pop_front() {
-            return self.go_first(What::Message, message, Vec::new());
+            return self.go_first(What::Message, Piece::whole(message));
         }
         while let Some(sound) = self.sound.pop_front() {
-            if let Some((bytes, packets)) = self.format.bytes_of_sound(&sound) {
-                return self.go_first(What::Sound(sound.id), bytes, packets);
+            if let Some(piece) = self.format.of_sound(&sound) {
+                return self.go_first(What::Sound(sound.id), piece.together());
             }
             let (frame, place, rule) = (sound.id, SenderPlace::Pipeline, rules::NOT_PACKETIZED);
             self.events.push_back(SenderEvent::Discarded { frame, at: now, place, rule });
         }
     }
 
-    fn go_first(&mut self, what: What, bytes: Bytes, sound: Vec<(u32, u32)>) {
-        let packets = Packets::One;
-        let frame = self.sending.replace(Sending { what, bytes, packets, sound, written: 0 });
+    fn go_first(&mut self, what: What, piece: Piece) {
+        let frame = self.sending.replace(Sending { what, piece, written: 0 });
         self.interrupted = frame.or_else(|| self.interrupted.take());
     }
 
@@ -348,9 +248,8 @@ impl StreamSender {
         loop {
             let frame = self.queue.take()?;
             rules::note_change(&mut self.events, now, Some(&frame));
-            if let Some((bytes, packets)) = self.format.bytes(&frame, self.framing) {
-                let (what, sound) = (What::Frame(frame.id), Vec::new());
-                return Some(Sending { what, bytes, packets, sound, written: 0 });
+            if let Some(piece) = self.format.of_frame(&frame) {
+                return Some(Sending { what: What::Frame(frame.id), piece, written: 0 });
             }
             let (place, rule) = (SenderPlace::Pipeline, rules::NOT_PACKETIZED);
             self.events.push_back(SenderEvent::Discarded { frame: frame.id, at: now, place, rule });
@@ -363,8 +262,8 @@ impl StreamSender {
         let frame = sending.what.number();
         // What goes first goes as soon as the packet that was begun has ended.
         let is_alone = self.sound.is_empty() && self.messages.is_empty();
-        let end = if is_alone { sending.bytes.len() } else { sending.end_of_packet() };
-        let rest = &sending.bytes[sending.written..end];
+        let end = if is_alone { sending.piece.bytes.len() } else { sending.end_of_packet() };
+        let rest = &sending.piece.bytes[sending.written..end];
         let room = match self.unsent_limit {
             None => rest.len(),
             Some(limit) => room_below(limit, socket.unsent()?).min(rest.len()),
@@ -375,25 +274,17 @@ impl StreamSender {
         }
         let begins = frame.filter(|_| sending.written == 0);
         self.events.extend(begins.map(|frame| SenderEvent::FirstByte { frame, at: now }));
-        let before = sending.written;
         sending.written += taken;
         self.written += taken as u64;
-        if let Framing::Interleaved(_) = self.framing {
-            let packets = sending.packets_between(before, self.framing.header());
-            self.events.extend(packets.map(|(timestamp, octets)| SenderEvent::Packet {
-                at: now,
-                timestamp,
-                octets,
-                is_sound: false,
-            }));
-        }
-        if sending.written == sending.bytes.len() {
-            self.events.extend(sending.sound.drain(..).map(|(timestamp, octets)| SenderEvent::Packet {
-                at: now,
-                timestamp,
-                octets,
-                is_sound: true,
-            }));
+        let is_sound = matches!(sending.what, What::Sound(_));
+        let noted = sending.take_noted().map(|NotedPacket { timestamp, octets, .. }| SenderEvent::Packet {
+            at: now,
+            timestamp,
+            octets,
+            is_sound,
+        });
+        self.events.extend(noted);
+        if sending.written == sending.piece.bytes.len() {
             let end = Some(self.written);
             self.events.extend(frame.map(|frame| SenderEvent::LastByte { frame, at: now, end }));
             self.sending = None;
@@ -416,39 +307,17 @@ impl Sending {
         self.end_of_packet() == self.written
     }
 
-    /// Time stamps and bytes of payload of the packets of RTP that were written to their ends from `before` on, each behind a
-    /// header of so many bytes.
-    fn packets_between(&self, before: usize, header: usize) -> impl Iterator<Item = (u32, u32)> {
-        let ends = if let Packets::Ending(ends) = &self.packets { &ends[..] } else { &[] };
-        let [first, next] = [before, self.written].map(|written| ends.partition_point(|&end| end <= written));
-        let start = move |number: usize| if number == 0 { 0 } else { ends[number - 1] };
-        (first..next).filter_map(move |number| {
-            let (packet, payload) = RtpHeader::parse(&self.bytes[start(number) + header..ends[number]]).ok()?;
-            Some((packet.timestamp, payload.len() as u32))
-        })
+    /// The packets of which is said when they were written, which by now they are.
+    fn take_noted(&mut self) -> impl Iterator<Item = NotedPacket> {
+        let count = self.piece.noted.partition_point(|packet| packet.end <= self.written);
+        self.piece.noted.drain(..count)
     }
 
     /// The end of the packet that was begun; where none is, that is here.
     fn end_of_packet(&self) -> usize {
-        let end = match &self.packets {
-            _ if self.written == 0 && matches!(self.what, What::Frame(_)) => 0,
-            Packets::One => self.bytes.len(),
-            Packets::Transport => self.written.next_multiple_of(PACKET_LENGTH),
-            Packets::Ending(ends) => {
-                let next = ends.partition_point(|&end| end < self.written);
-                ends.get(next).copied().unwrap_or(self.bytes.len())
-            }
-        };
-        end.min(self.bytes.len())
-    }
-}
-
-impl Framing {
-    /// Bytes before a packet.
-    const fn header(self) -> usize {
-        match self {
-            Self::Length => LENGTH_FIELD,
-            Self::Interleaved(_) => FRAME_HEADER,
+        match self.what {
+            What::Frame(_) if self.written == 0 => 0,
+            _ => self.piece.end_of_packet(self.written),
         }
     }
 }
@@ -461,57 +330,6 @@ impl What {
             Self::Message => None,
         }
     }
-}
-
-impl StreamFormat {
-    /// The bytes of a packet of sound, and of RTSP what is in them; `None` where it cannot be carried.
-    fn bytes_of_sound(&mut self, sound: &OutgoingSound) -> Option<(Bytes, Vec<(u32, u32)>)> {
-        match self {
-            Self::ElementaryStream | Self::Packets(_, None) => None,
-            Self::Packets(_, Some((packets, framing))) => {
-                let packets = packets.packetize(sound).ok()?;
-                let bytes = framed(&packets, *framing).0;
-                let in_rtsp = matches!(framing, Framing::Interleaved(_));
-                let of_rtp = packets.iter().filter(|_| in_rtsp).filter_map(|packet| {
-                    let (packet, payload) = RtpHeader::parse(&packet.bytes).ok()?;
-                    Some((packet.timestamp, payload.len() as u32))
-                });
-                Some((bytes, of_rtp.collect()))
-            }
-            Self::TransportStream(packetizer) => Some((transport_packets_of_sound(packetizer, sound)?, Vec::new())),
-            Self::File(samples) => Some((samples.of_sound(&sound.bytes)?, Vec::new())),
-            Self::Fragments(fragments) => Some((fragments.of_sound(sound)?, Vec::new())),
-        }
-    }
-
-    /// The bytes of a frame, and what they consist of; `None` where it cannot be cut into packets.
-    fn bytes(&mut self, frame: &OutgoingFrame, framing: Framing) -> Option<(Bytes, Packets)> {
-        match self {
-            Self::ElementaryStream => Some((frame.bytes.clone(), Packets::One)),
-            Self::File(samples) => Some((samples.of_frame(&frame.bytes)?, Packets::One)),
-            Self::Fragments(fragments) => Some((fragments.of_frame(frame)?, Packets::One)),
-            Self::TransportStream(packetizer) => Some((transport_packets(packetizer, frame)?, Packets::Transport)),
-            Self::Packets(packetizer, _) => {
-                let packets = packetizer.packetize(&frame.bytes, frame.rtp_timestamp).ok()?;
-                let (stream, ends) = framed(&packets, framing);
-                Some((stream, Packets::Ending(ends)))
-            }
-        }
-    }
-}
-
-/// Packets, each behind its length, and where they end.
-fn framed(packets: &[Datagram], framing: Framing) -> (Bytes, Vec<usize>) {
-    let size = packets.iter().map(|packet| framing.header() + packet.bytes.len()).sum();
-    let (mut stream, mut ends) = (BytesMut::with_capacity(size), Vec::with_capacity(packets.len()));
-    for packet in packets {
-        match framing {
-            Framing::Length => put_packet(&packet.bytes, &mut stream),
-            Framing::Interleaved(channel) => put_interleaved(channel, &packet.bytes, &mut stream),
-        }
-        ends.push(stream.len());
-    }
-    (stream.freeze(), ends)
 }
 
 /// Bytes that may be written: up to the limit once less than half of it is unsent, else none.

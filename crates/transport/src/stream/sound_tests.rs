@@ -26,7 +26,7 @@ fn sound(id: u32) -> OutgoingSound {
 /// A sender whose socket has taken 500 bytes of the first frame: two transport packets and a part of the third.
 fn interrupted(frames: &[OutgoingFrame], sounds: &[u32]) -> (StreamSender, ToyStream) {
     let packetizer = mpeg_ts::Packetizer::continuous(program()).unwrap();
-    let mut half = StreamSender::new(FrameQueue::direct(), None).in_transport_stream(packetizer);
+    let mut half = StreamSender::new(FrameQueue::direct(), None).in_format(packetizer);
     let mut socket = ToyStream { room: 500, ..ToyStream::default() };
     half.handle_frame(T0, frames[0].clone());
     assert_eq!(half.poll_write(T0, &mut socket), Ok(WriteProgress::Blocked));
