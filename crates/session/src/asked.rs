@@ -2,6 +2,7 @@
 
 use framewire_media::access_unit::Codec;
 use framewire_media::audio::AudioCodec;
+use framewire_transport::PacketStreamReceiver;
 use framewire_transport::registry::{Session, file_coding, payload_format, sound_format, stream_type};
 use framewire_units::{Seed, Timestamp};
 use framewire_wire::mp4::Coding;
@@ -85,30 +86,25 @@ impl AskedFor {
     /// # Errors
     /// When RTP does not carry the codec.
     pub fn receiver(&self, recording: &FlowRecording, now: Timestamp, seed: Seed) -> Result<ReceiverSession, String> {
-        let mut of_sound = None;
-        let (packets, session, asking): (_, _, Box<dyn Asking>) = match self {
+        let (half, asking): (_, Box<dyn Asking>) = match self {
             Self::Http { host, path, is_file } => {
                 let packets = match is_file {
                     true => ExpectedPackets::File,
                     false => ExpectedPackets::AnyTransportStream { in_rtp: false },
                 };
-                (packets, Session::Http, Box::new(HttpAsking::at(host, path)))
+                (packets.receiver(Session::Http), Box::new(HttpAsking::at(host, path)))
             }
             Self::Rtsp { url, account, codec, payload_type, sound } => {
                 let format = payload_format(*codec).ok_or_else(|| format!("{codec} is not received in RTP"))?;
                 let packets = ExpectedPackets::AnyRtp { format, payload_type: *payload_type };
+                let mut reader = packets.rtp_reader(Session::Rtsp);
                 if let Some(sound) = sound {
-                    of_sound = Some((sound.payload_type, sound.depacketizer()?));
+                    reader = reader.with_sound_of_type(sound.payload_type, sound.depacketizer()?);
                 }
                 let clock_rate = sound.as_ref().map(|sound| sound.description.clock_rate);
-                (packets, Session::Rtsp, Box::new(RtspAsking::at(url, account.clone(), clock_rate, now, seed)))
+                let half = ReceivingHalf::Packets(PacketStreamReceiver::new(reader));
+                (half, Box::new(RtspAsking::at(url, account.clone(), clock_rate, now, seed)))
             }
-        };
-        let half = match (packets.receiver(session), of_sound) {
-            (ReceivingHalf::Packets(half), Some((payload_type, sound))) => {
-                ReceivingHalf::Packets(half.with_sound_of_type(payload_type, sound))
-            }
-            (half, _) => half,
         };
         let session = ReceiverSession::new(half, ReceiverLog::new(recording));
         let session = session.over(vec![ChannelSetup::of_asked().channel()]);

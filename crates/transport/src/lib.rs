@@ -109,6 +109,6 @@ pub use queue::QueueKind;
 pub use registry::{Profile, SocketKind, TransportKind, UnknownTransport};
 pub use sound::OutgoingSound;
 pub use stream::{
-    FileFragments, FileSamples, Pacing, PacketStreamReceiver, Piece, RtpPackets, SoundTimes, StreamFormat,
-    StreamReceiver, StreamSender,
+    FileFragments, FileSamples, Pacing, PacketStreamReceiver, Piece, RtpPackets, RtpReader, SoundTimes, StreamFormat,
+    StreamReader, StreamReceiver, StreamSender,
 };

@@ -2,7 +2,7 @@
 
 use framewire_media::access_unit::Codec;
 use framewire_transport::registry::{Format, RtpContent, Session, payload_format, sound_type, stream_type};
-use framewire_transport::{Depacketizer, PacketStreamReceiver, Packetizer, RtpPackets, StreamSender};
+use framewire_transport::{Depacketizer, PacketStreamReceiver, Packetizer, RtpPackets, RtpReader, StreamSender};
 use framewire_units::DataSize;
 use framewire_wire::mp4;
 use framewire_wire::mpeg_ts::{self, Demultiplexer, Program};
@@ -206,25 +206,28 @@ impl ExpectedPackets {
     pub(crate) fn receiver(&self, session: Session) -> ReceivingHalf {
         let largest = Limits::default().largest_frame;
         ReceivingHalf::Packets(match self {
-            Self::Rtp { sound, .. } => {
-                let half = match session {
-                    Session::Rtsp => PacketStreamReceiver::of_packets(self.of_rtp()),
-                    _ => PacketStreamReceiver::new(self.of_rtp()),
-                };
-                sound.iter().fold(half, |half, sound| half.with_sound(sound.ssrc(), sound.depacketizer()))
-            }
-            Self::AnyRtp { .. } => match session {
-                Session::Rtsp => PacketStreamReceiver::of_packets(self.of_rtp()),
-                _ => PacketStreamReceiver::new(self.of_rtp()),
-            },
+            Self::Rtp { .. } | Self::AnyRtp { .. } => PacketStreamReceiver::new(self.rtp_reader(session)),
             Self::TransportStream { program } | Self::TransportStreamInRtp { program, .. } => {
-                PacketStreamReceiver::of_transport_stream(Demultiplexer::of_program(program.clone(), largest))
+                PacketStreamReceiver::new(Demultiplexer::of_program(program.clone(), largest))
             }
-            Self::File => PacketStreamReceiver::of_file(mp4::Demultiplexer::new(Limits::default().largest_frame)),
-            Self::AnyTransportStream { .. } => {
-                PacketStreamReceiver::of_transport_stream(Demultiplexer::new(None, largest))
-            }
+            Self::File => PacketStreamReceiver::new(mp4::Demultiplexer::new(largest)),
+            Self::AnyTransportStream { .. } => PacketStreamReceiver::new(Demultiplexer::new(None, largest)),
         })
+    }
+
+    /// What puts frames together from packets of RTP in a stream.
+    ///
+    /// # Panics
+    /// Where they do not go in RTP by themselves.
+    pub(crate) fn rtp_reader(&self, session: Session) -> RtpReader {
+        let reader = match session {
+            Session::Rtsp => RtpReader::of_packets(self.of_rtp()),
+            _ => RtpReader::behind_lengths(self.of_rtp()),
+        };
+        match self {
+            Self::Rtp { sound: Some(sound), .. } => reader.with_sound(sound.ssrc(), sound.depacketizer()),
+            _ => reader,
+        }
     }
 
     /// Of frames in packets of RTP.

@@ -1,11 +1,13 @@
-//! The samples of an MP4 file.
+//! The samples of an MP4 file, and what reads one, in fragments or not.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
-use framewire_wire::mp4::{self, Coding};
+use framewire_units::Timestamp;
+use framewire_wire::mp4::{self, Coding, Demultiplexer};
 
-use super::format::{Piece, StreamFormat};
+use super::format::{Piece, StreamFormat, StreamReader};
+use crate::event::ReceiverEvent;
 use crate::frame::OutgoingFrame;
 use crate::sound::OutgoingSound;
 
@@ -58,5 +60,32 @@ impl StreamFormat for FileSamples {
 
     fn of_sound(&mut self, sound: &OutgoingSound) -> Option<Piece> {
         self.sample(SOUND, &sound.bytes).map(Piece::whole)
+    }
+}
+
+impl StreamReader for Demultiplexer {
+    fn handle_bytes(&mut self, now: Timestamp, bytes: &[u8]) {
+        self.handle_bytes(now, bytes);
+    }
+
+    fn handle_end(&mut self, now: Timestamp) {
+        self.finish(now);
+    }
+
+    fn poll_event(&mut self, now: Timestamp) -> Option<ReceiverEvent> {
+        if let Some(fault) = self.poll_fault() {
+            return Some(ReceiverEvent::Rejected { at: now, reason: fault.to_string() });
+        }
+        let unit = self.poll_unit()?;
+        let is_video = self.tracks()[unit.track].coding.is_video();
+        Some(ReceiverEvent::Frame {
+            track: u8::from(!is_video),
+            rtp_timestamp: None,
+            at: unit.arrival,
+            complete: unit.complete,
+            discarded: None,
+            handed_on: None,
+            bytes: unit.bytes,
+        })
     }
 }

@@ -1,9 +1,11 @@
-//! How frames become bytes of a stream: a trait, which each format carries out in a file of its own.
+//! How frames become bytes of a stream, and bytes frames: two traits, which each format carries out in a file of its own.
 
 use std::fmt::Debug;
 
 use bytes::Bytes;
+use framewire_units::Timestamp;
 
+use crate::event::ReceiverEvent;
 use crate::frame::OutgoingFrame;
 use crate::sound::OutgoingSound;
 
@@ -23,6 +25,18 @@ pub trait StreamFormat: Debug + Send {
     fn next_numbers(&self) -> [Option<u16>; 2] {
         [None; 2]
     }
+}
+
+/// How bytes of a stream become frames again, and packets of sound.
+pub trait StreamReader: Debug + Send {
+    /// Takes the next bytes.
+    fn handle_bytes(&mut self, now: Timestamp, bytes: &[u8]);
+
+    /// The stream has ended: what is still missing is given up.
+    fn handle_end(&mut self, now: Timestamp);
+
+    /// What came, and what was refused, oldest first. To be drained after each of the others.
+    fn poll_event(&mut self, now: Timestamp) -> Option<ReceiverEvent>;
 }
 
 /// A piece of the stream: a frame, a packet of sound, or a message.

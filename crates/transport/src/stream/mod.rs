@@ -18,9 +18,9 @@ mod tests;
 mod transport_stream;
 
 pub use file::FileSamples;
-pub use format::{Piece, StreamFormat};
+pub use format::{Piece, StreamFormat, StreamReader};
 pub use fragments::{FileFragments, SoundTimes};
 pub use packets::PacketStreamReceiver;
 pub use receiver::{Pacing, StreamReceiver};
-pub use rtp::RtpPackets;
+pub use rtp::{RtpPackets, RtpReader};
 pub use sender::StreamSender;

@@ -1,12 +1,15 @@
 //! Packets of RTP in a stream, each behind its length.
 
 use bytes::{Bytes, BytesMut};
-use framewire_wire::rfc4571::{LENGTH_FIELD, put_packet};
+use framewire_units::Timestamp;
+use framewire_wire::rfc4571::{LENGTH_FIELD, PacketReader, put_packet};
 use framewire_wire::rtp::RtpHeader;
-use framewire_wire::rtp_payload::{Datagram, Packetizer};
+use framewire_wire::rtp_payload::{Datagram, Depacketizer, Packetizer};
 use framewire_wire::rtsp::{FRAME_HEADER, put_interleaved};
 
-use super::format::{NotedPacket, Packets, Piece, StreamFormat};
+use super::format::{NotedPacket, Packets, Piece, StreamFormat, StreamReader};
+use crate::datagram::DatagramReceiver;
+use crate::event::ReceiverEvent;
 use crate::frame::OutgoingFrame;
 use crate::packets::SoundPackets;
 use crate::sound::OutgoingSound;
@@ -102,4 +105,95 @@ impl Framing {
 fn noted(packet: &Datagram, end: usize) -> Option<NotedPacket> {
     let (header, payload) = RtpHeader::parse(&packet.bytes).ok()?;
     Some(NotedPacket { end, timestamp: header.timestamp, octets: payload.len() as u32 })
+}
+
+/// Puts frames together from packets of RTP in a stream, and packets of sound among them.
+#[derive(Debug)]
+pub struct RtpReader {
+    /// Where packets stand behind their lengths.
+    lengths: Option<PacketReader>,
+    frames: DatagramReceiver,
+    sound: Option<(SoundIs, DatagramReceiver)>,
+}
+
+/// The track of sound beside a movie.
+const SOUND_TRACK: u8 = 1;
+
+/// By what packets of sound are told from others (RFC 3550, section 5.1).
+#[derive(Clone, Copy, Debug)]
+enum SoundIs {
+    /// Their synchronisation source.
+    OfSource(u32),
+    /// Their payload type.
+    OfType(u8),
+}
+
+impl RtpReader {
+    /// Of packets that each stand behind their length (RFC 4571).
+    pub fn behind_lengths(depacketizer: Depacketizer) -> Self {
+        Self { lengths: Some(PacketReader::default()), ..Self::of_packets(depacketizer) }
+    }
+
+    /// Of packets that are given one at a time.
+    pub fn of_packets(depacketizer: Depacketizer) -> Self {
+        Self { lengths: None, frames: DatagramReceiver::new(depacketizer), sound: None }
+    }
+
+    /// The same with sound as its second track: packets from this synchronisation source.
+    #[must_use]
+    pub fn with_sound(self, ssrc: u32, depacketizer: Depacketizer) -> Self {
+        self.with_sound_that(SoundIs::OfSource(ssrc), depacketizer)
+    }
+
+    /// The same of packets of this payload type, from any source.
+    #[must_use]
+    pub fn with_sound_of_type(self, payload_type: u8, depacketizer: Depacketizer) -> Self {
+        self.with_sound_that(SoundIs::OfType(payload_type), depacketizer)
+    }
+
+    fn with_sound_that(self, is_sound: SoundIs, depacketizer: Depacketizer) -> Self {
+        let sound = DatagramReceiver::new(depacketizer).of_track(SOUND_TRACK);
+        Self { sound: Some((is_sound, sound)), ..self }
+    }
+
+    fn handle_packet(&mut self, now: Timestamp, packet: &[u8]) {
+        match &mut self.sound {
+            Some((is_sound, sound)) if is_sound.holds(packet) => sound.handle_datagram(now, packet),
+            _ => self.frames.handle_datagram(now, packet),
+        }
+    }
+}
+
+impl StreamReader for RtpReader {
+    fn handle_bytes(&mut self, now: Timestamp, bytes: &[u8]) {
+        let Some(lengths) = &mut self.lengths else { return self.handle_packet(now, bytes) };
+        lengths.feed(bytes);
+        while let Some(packet) = self.lengths.as_mut().and_then(PacketReader::poll_packet) {
+            self.handle_packet(now, &packet);
+        }
+    }
+
+    fn handle_end(&mut self, now: Timestamp) {
+        self.frames.handle_end(now);
+        if let Some((_, sound)) = &mut self.sound {
+            sound.handle_end(now);
+        }
+    }
+
+    /// That a packet came says nothing beside the bytes read.
+    fn poll_event(&mut self, _now: Timestamp) -> Option<ReceiverEvent> {
+        std::iter::from_fn(|| {
+            self.frames.poll_event().or_else(|| self.sound.as_mut().and_then(|(_, sound)| sound.poll_event()))
+        })
+        .find(|event| !matches!(event, ReceiverEvent::Datagram { .. }))
+    }
+}
+
+impl SoundIs {
+    fn holds(self, packet: &[u8]) -> bool {
+        match self {
+            Self::OfSource(source) => packet.get(8..).is_some_and(|rest| rest.starts_with(&source.to_be_bytes())),
+            Self::OfType(payload_type) => packet.get(1).is_some_and(|second| second & 0x7F == payload_type),
+        }
+    }
 }

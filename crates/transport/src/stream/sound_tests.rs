@@ -65,8 +65,7 @@ fn sound_goes_behind_the_packet_that_was_begun() {
     let ends = [7, 11].map(|packets| packets * PACKET_LENGTH as u64);
     assert_eq!(written, [(100, ends[0]), (101, ends[1]), (0, socket.taken.len() as u64)]);
 
-    let mut receiver =
-        PacketStreamReceiver::of_transport_stream(Demultiplexer::of_program(program(), DataSize::from_bytes(1 << 20)));
+    let mut receiver = PacketStreamReceiver::new(Demultiplexer::of_program(program(), DataSize::from_bytes(1 << 20)));
     socket.taken.chunks(1_000).for_each(|bytes| receiver.handle_bytes(T0, bytes));
     receiver.handle_end(T0);
     let received: Vec<_> = std::iter::from_fn(|| receiver.poll_event())
