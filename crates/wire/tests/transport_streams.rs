@@ -197,6 +197,88 @@ fn expected_times(units: &[ReceivedUnit], settings: &Settings) -> Vec<(u64, u64)
     units.iter().map(|unit| (time(unit.presentation), time(unit.decode))).collect()
 }
 
+/// How much of a frame FFmpeg's demultiplexer hands on at a time where its length is not written.
+const PIECE: usize = 200 << 10;
+
+/// The packets of a lossy stream as FFmpeg's demultiplexer hands them on, by decoding time: whether it says that one is corrupt,
+/// and its bytes.
+fn demultiplexed_by_ffmpeg(path: &Path) -> Vec<(u64, bool, Vec<u8>)> {
+    let run = |program, level, arguments: &[&str]| {
+        let common = ["-v", level, "-fflags", "+noparse", "-i", text(path)];
+        Command::new(program).args(common).args(arguments).output().unwrap()
+    };
+    let listed = run("ffprobe", "warning", &["-show_entries", "packet=dts,size", "-of", "csv=p=0"]);
+    let bytes = run("ffmpeg", "quiet", &["-map", "0:v", "-c", "copy", "-copyinkf", "-f", "data", "-"]).stdout;
+    let said = String::from_utf8(listed.stderr).unwrap();
+    let corrupt = said.lines().filter_map(|line| line.split_once("Packet corrupt")?.1.split_once("dts = "));
+    let corrupt: Vec<u64> = corrupt.filter_map(|(_, dts)| dts.split([')', ',']).next()?.parse().ok()).collect();
+    let mut rest = &bytes[..];
+    let mut packets: Vec<(u64, bool, Vec<u8>)> = Vec::new();
+    for line in String::from_utf8(listed.stdout).unwrap().lines().filter(|line| !line.is_empty()) {
+        let mut fields = line.split(',');
+        let (dts, size) = (fields.next().unwrap().parse().ok(), fields.next().unwrap().parse().unwrap());
+        let (packet, behind) = rest.split_at_checked(size).expect("both programs read the same");
+        rest = behind;
+        match (dts, packets.last_mut()) {
+            (Some(dts), _) => packets.push((dts, corrupt.contains(&dts), packet.to_vec())),
+            (None, Some((.., last))) => last.extend(packet),
+            (None, None) => {}
+        }
+    }
+    assert!(rest.is_empty(), "{} bytes are in no packet", rest.len());
+    packets
+}
+
+/// FFmpeg's demultiplexer hands on a damaged frame with the gap closed, and what is before the gap is what is handed on here.
+#[test]
+fn what_came_before_a_gap_is_how_ffmpeg_s_damaged_frame_begins() {
+    if !are_there(&["ffmpeg"]) {
+        return;
+    }
+    let scratch = Scratch::new("ts-gaps");
+    for (coded, encoded) in streams() {
+        let (units, _) = demultiplex(encoded);
+        for (name, settings) in
+            ways(coded.stream_type).into_iter().filter(|(name, _)| ["datagrams", "plain"].contains(name))
+        {
+            let stream = multiplex(&settings, &units).concat();
+            let apart = stream.len() / PACKET_LENGTH / 10;
+            let kept = |(place, _): &(usize, &[u8])| place % apart != apart / 2;
+            let lossy: Vec<u8> =
+                stream.chunks(PACKET_LENGTH).enumerate().filter(kept).flat_map(|(_, one)| one).copied().collect();
+            let path = scratch.file("lossy.ts");
+            std::fs::write(&path, &lossy).unwrap();
+            let theirs = demultiplexed_by_ffmpeg(&path);
+            let mut demultiplexer = Demultiplexer::new(None, LARGEST);
+            demultiplexer.handle_datagram(Timestamp::ZERO, &lossy);
+            demultiplexer.finish(Timestamp::ZERO);
+            let first = settings.delay.as_millis() as u64 * 90;
+            let (mut whole, mut begun) = (0, 0);
+            while let Some(unit) = demultiplexer.poll_unit() {
+                let Some(decode) = unit.decode else { continue };
+                let (_, is_corrupt, bytes) = theirs.iter().find(|(dts, ..)| *dts == decode).expect("FFmpeg has it");
+                let is_corrupt = *is_corrupt || bytes.len() > PIECE;
+                let what = format!("{} {name} {decode}", coded.format);
+                if unit.complete {
+                    whole += 1;
+                    // Where the length is not written and the next frame's first packet is lost, FFmpeg takes its rest for this one's.
+                    assert!(bytes == &unit.bytes || is_corrupt && bytes.starts_with(&unit.bytes), "{what}");
+                    continue;
+                }
+                begun += usize::from(!unit.beginning.is_empty());
+                assert!(bytes.starts_with(&unit.beginning), "{what}");
+                let sent = units
+                    .iter()
+                    .find(|sent| sent.decode.map(|time| time - units[0].decode.unwrap()) == Some(decode - first));
+                let sent = &sent.expect("it was sent").bytes;
+                assert!(sent.starts_with(&unit.beginning) && sent.len() > unit.beginning.len(), "{what}");
+                assert!(is_corrupt, "{what}: FFmpeg misses nothing");
+            }
+            assert!(whole > 5 && begun > 5, "{} {name}: {whole} {begun}", coded.format);
+        }
+    }
+}
+
 #[test]
 fn frames_without_delimiters_get_them_and_come_back_without() {
     if !are_there(&["ffmpeg"]) {

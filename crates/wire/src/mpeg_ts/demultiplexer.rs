@@ -3,7 +3,7 @@
 use framewire_units::{DataSize, Timestamp};
 
 use super::continuity::{Continuity, Step};
-use super::elementary::{ElementaryStream, Output};
+use super::elementary::{Came, ElementaryStream, Output};
 use super::packet::{ASSOCIATION_PID, NULL_PID, PACKET_LENGTH, Packet};
 use super::received::{Counters, Fault, ReceivedUnit};
 use super::section::SectionAssembler;
@@ -22,8 +22,9 @@ use super::tables::{self, ASSOCIATION_TABLE, MAP_TABLE, Program};
 /// One unit for each PES packet of which a packet arrived, in the order of the stream. It is ready with its last packet
 /// where its length is known, by PES_packet_length or from the multiplexer of this crate, and else when the next one of its
 /// track begins. It is complete, and its bytes are what was sent, when its first packet is there and nothing is missing by
-/// the continuity counter and by its length. Otherwise it comes without its bytes; without its time as well where its first
-/// packet is missing. Rests of several units that lost their beginnings are one.
+/// the continuity counter and by its length. Otherwise it comes without its bytes, but with those before the first packet that is
+/// missing (`beginning`); without its time as well where that is its first one. Rests of several units that lost their beginnings
+/// are one.
 ///
 /// # What cannot be known
 /// The continuity counter does not show a loss of 16 packets of a track, or of a multiple. A unit of another multiplexer
@@ -86,12 +87,17 @@ impl Demultiplexer {
 
     /// Takes a datagram of whole packets that arrived at `now`.
     pub fn handle_datagram(&mut self, now: Timestamp, datagram: &[u8]) {
+        self.handle_numbered(now, 0, datagram);
+    }
+
+    /// The same of one that its carrier numbers.
+    pub(crate) fn handle_numbered(&mut self, at: Timestamp, number: u64, datagram: &[u8]) {
         let (packets, rest) = datagram.as_chunks::<PACKET_LENGTH>();
         if !rest.is_empty() || packets.is_empty() {
             self.output.faults.push_back(Fault::Datagram(DataSize::from_bytes(datagram.len() as u64)));
             return;
         }
-        packets.iter().for_each(|packet| self.handle_packet(now, packet));
+        packets.iter().for_each(|packet| self.handle_packet(Came { at, datagram: number }, packet));
     }
 
     /// Takes the next bytes of a stream, which arrived at `now`.
@@ -151,10 +157,10 @@ impl Demultiplexer {
         if skipped > 0 {
             self.output.faults.push_back(Fault::Unsynchronised(skipped));
         }
-        self.handle_packet(now, packet);
+        self.handle_packet(Came { at: now, datagram: 0 }, packet);
     }
 
-    fn handle_packet(&mut self, now: Timestamp, raw: &[u8; PACKET_LENGTH]) {
+    fn handle_packet(&mut self, came: Came, raw: &[u8; PACKET_LENGTH]) {
         self.output.counters.packets += 1;
         let packet = match Packet::parse(raw) {
             Ok(packet) => packet,
@@ -166,7 +172,7 @@ impl Demultiplexer {
             return;
         }
         if let Some(stream) = self.streams.iter_mut().find(|stream| stream.track().pid == packet.pid) {
-            return stream.take(now, raw, &packet, &mut self.output);
+            return stream.take(came, raw, &packet, &mut self.output);
         }
         match packet.pid {
             NULL_PID => self.output.counters.null += 1,

@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 
-use bytes::Bytes;
 use framewire_units::{DataSize, Timestamp};
 
 use super::clock::Unwrapper;
@@ -18,8 +17,6 @@ pub(crate) struct Frames {
     demultiplexer: Demultiplexer,
     /// The stream is of another multiplexer, which may not say how long a frame is.
     is_of_another: bool,
-    /// Numbers of the datagrams with packets of the frame that is open.
-    first: Option<u64>,
 }
 
 impl Frames {
@@ -30,7 +27,7 @@ impl Frames {
             Some(program) => Demultiplexer::of_program(program, largest_frame),
             None => Demultiplexer::new(None, largest_frame),
         };
-        Self { demultiplexer, is_of_another, first: None }
+        Self { demultiplexer, is_of_another }
     }
 
     /// Takes the packets of the next datagram, before which others are missing or not. `timestamp` is that of frames whose
@@ -47,25 +44,22 @@ impl Frames {
         if is_missing_before {
             self.demultiplexer.lose();
         }
-        self.first.get_or_insert(sequence);
-        self.demultiplexer.handle_datagram(now, packets);
-        self.drain(sequence, timestamp, ready);
+        self.demultiplexer.handle_numbered(now, sequence, packets);
+        self.drain(timestamp, ready);
     }
 
     /// Nothing more will come.
-    pub(crate) fn flush(&mut self, sequence: u64, timestamp: u32, ready: &mut VecDeque<ReceivedFrame>) {
+    pub(crate) fn flush(&mut self, timestamp: u32, ready: &mut VecDeque<ReceivedFrame>) {
         match self.is_of_another {
             true => self.demultiplexer.finish(Timestamp::ZERO),
             false => self.demultiplexer.flush(),
         }
-        self.drain(sequence, timestamp, ready);
+        self.drain(timestamp, ready);
     }
 
-    fn drain(&mut self, sequence: u64, timestamp: u32, ready: &mut VecDeque<ReceivedFrame>) {
+    fn drain(&mut self, timestamp: u32, ready: &mut VecDeque<ReceivedFrame>) {
         while self.demultiplexer.poll_fault().is_some() {}
         while let Some(unit) = self.demultiplexer.poll_unit() {
-            // What was open before this datagram ended with the one before, or with it.
-            let first = self.first.replace(sequence).unwrap_or(sequence);
             let program = self.demultiplexer.program();
             let Some(track) = program.and_then(|program| program.track_number(unit.track.pid)) else { continue };
             ready.push_back(ReceivedFrame {
@@ -73,8 +67,8 @@ impl Frames {
                 rtp_timestamp: unit.presentation.map_or(timestamp, |presentation| presentation as u32),
                 complete: unit.complete,
                 bytes: unit.bytes,
-                beginning: Bytes::new(),
-                sequences: first..=sequence,
+                beginning: unit.beginning,
+                sequences: unit.datagrams,
                 missing: None,
                 is_beginning_open: false,
                 first_arrival: unit.first_arrival,
@@ -173,6 +167,6 @@ impl Depacketizer {
     /// Nothing more will come: a frame whose last packet has not arrived comes out incomplete. Of another multiplexer, whose
     /// last frame may say nothing of its end, that is taken for whole where nothing is missing inside.
     pub fn flush(&mut self) {
-        self.frames.flush(self.last.unwrap_or(0), 0, &mut self.ready);
+        self.frames.flush(0, &mut self.ready);
     }
 }

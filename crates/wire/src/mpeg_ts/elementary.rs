@@ -22,6 +22,14 @@ pub(super) struct Output {
     pub counters: Counters,
 }
 
+/// When a packet arrived, and in which datagram.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Came {
+    pub at: Timestamp,
+    /// As its carrier numbers it; 0 in a stream of bytes.
+    pub datagram: u64,
+}
+
 /// Puts the access units of a track together.
 #[derive(Debug)]
 pub(super) struct ElementaryStream {
@@ -48,6 +56,7 @@ struct OpenUnit {
     whole: bool,
     sequences: RangeInclusive<u64>,
     missing: Option<RangeInclusive<u64>>,
+    datagrams: RangeInclusive<u64>,
     first_arrival: Timestamp,
     last_arrival: Timestamp,
 }
@@ -80,7 +89,7 @@ impl ElementaryStream {
     }
 
     /// Takes a packet of the track.
-    pub(super) fn take(&mut self, now: Timestamp, raw: &[u8; PACKET_LENGTH], packet: &Packet<'_>, out: &mut Output) {
+    pub(super) fn take(&mut self, came: Came, raw: &[u8; PACKET_LENGTH], packet: &Packet<'_>, out: &mut Output) {
         let Some(payload) = packet.payload else { return };
         match self.continuity.step(raw, packet) {
             Step::Duplicate => {
@@ -104,8 +113,8 @@ impl ElementaryStream {
         if packet.unit_start {
             self.end(false, out);
         }
-        self.open_at(number, now, packet);
-        self.append(number, now, payload, out);
+        self.open_at(number, came, packet);
+        self.append(number, came, payload, out);
     }
 
     /// The stream is over. What is left is whole where `ended` says that nothing is missing behind it.
@@ -142,7 +151,7 @@ impl ElementaryStream {
     }
 
     /// Opens a unit where none is open: one whose beginning is missing where the packet does not begin it.
-    fn open_at(&mut self, number: u64, now: Timestamp, packet: &Packet<'_>) {
+    fn open_at(&mut self, number: u64, came: Came, packet: &Packet<'_>) {
         let lost = self.lost.take();
         if self.open.is_some() {
             return;
@@ -156,15 +165,17 @@ impl ElementaryStream {
             whole: packet.unit_start,
             sequences: number..=number,
             missing: lost.filter(|_| !packet.unit_start),
-            first_arrival: now,
-            last_arrival: now,
+            datagrams: came.datagram..=came.datagram,
+            first_arrival: came.at,
+            last_arrival: came.at,
         });
     }
 
-    fn append(&mut self, number: u64, now: Timestamp, payload: &[u8], out: &mut Output) {
+    fn append(&mut self, number: u64, came: Came, payload: &[u8], out: &mut Output) {
         let Some(open) = &mut self.open else { return };
         open.sequences = *open.sequences.start()..=number;
-        open.last_arrival = open.last_arrival.max(now);
+        open.datagrams = *open.datagrams.start()..=came.datagram;
+        open.last_arrival = open.last_arrival.max(came.at);
         if !open.whole {
             return;
         }
@@ -189,6 +200,7 @@ impl ElementaryStream {
         let length = open.length();
         if self.bytes.len() > self.largest {
             open.whole = false;
+            self.bytes.clear();
             let limit = DataSize::from_bytes(self.largest as u64);
             out.faults.push_back(Fault::TooLarge { pid: self.track.pid, limit });
         } else if length.is_some_and(|length| self.bytes.len() >= length) {
@@ -208,9 +220,12 @@ impl ElementaryStream {
         let is_described = open.description.is_none_or(|description| description.is_of(&self.bytes));
         let complete = open.whole && header.is_some() && has_length && is_described;
         let inserted = open.description.map_or(0, |description| usize::from(description.inserted));
-        let bytes = match complete {
-            true => self.bytes.split().freeze().slice(inserted..),
-            false => Bytes::new(),
+        // Where nothing is known to be missing, and yet it is not what its sender described, it may have a gap anywhere.
+        let is_beginning = !complete && !open.whole && header.is_some() && self.bytes.len() > inserted;
+        let (bytes, beginning) = match (complete, is_beginning) {
+            (true, _) => (self.bytes.split().freeze().slice(inserted..), Bytes::new()),
+            (_, true) => (Bytes::new(), self.bytes.split().freeze().slice(inserted..)),
+            _ => (Bytes::new(), Bytes::new()),
         };
         let presentation = header.and_then(|header| header.presentation).map(|time| self.times.unwrap(time));
         let decode = header.and_then(|header| header.decode).map(|time| self.times.unwrap(time));
@@ -221,8 +236,10 @@ impl ElementaryStream {
             random_access: open.random_access,
             complete,
             bytes,
+            beginning,
             sequences: open.sequences,
             missing: open.missing,
+            datagrams: open.datagrams,
             first_arrival: open.first_arrival,
             last_arrival: open.last_arrival,
         });

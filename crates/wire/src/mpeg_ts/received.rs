@@ -26,11 +26,16 @@ pub struct ReceivedUnit {
     pub complete: bool,
     /// The unit; empty when not complete. What the multiplexer of this crate puts before a frame is not in it.
     pub bytes: Bytes,
+    /// Of a unit that is not complete, what came of it before the first packet that is missing; empty where that is its first
+    /// one, where it is not known what is missing, and of units that were refused.
+    pub beginning: Bytes,
     /// Numbers of the first and the last packet of it that arrived: the continuity counter of the track, extended from
     /// the first one that arrived as 0 by the fewest packets that can be missing.
     pub sequences: RangeInclusive<u64>,
     /// Numbers from the first to the last packet that is known to be missing and belongs, or may belong, to this unit.
     pub missing: Option<RangeInclusive<u64>>,
+    /// Numbers of the first and the last datagram with packets of it, as its carrier says; 0 in a stream of bytes.
+    pub datagrams: RangeInclusive<u64>,
     /// When the first of its packets arrived.
     pub first_arrival: Timestamp,
     /// When the last of its packets arrived.

@@ -14,6 +14,35 @@ fn stream_type() -> impl Strategy<Value = StreamType> {
     proptest::sample::select(StreamType::ALL.into_iter().filter(|one| one.is_video()).collect::<Vec<_>>())
 }
 
+/// A datagram of a frame: how many packets of the track it has, and how many bytes they carry.
+struct Sent {
+    frame: usize,
+    payload: (usize, usize),
+    is_lost: bool,
+}
+
+fn media(datagram: &[u8]) -> (usize, usize) {
+    let payloads = packets(datagram).filter(|packet| packet.pid == 0x100).filter_map(|packet| packet.payload);
+    payloads.fold((0, 0), |(count, bytes), payload| (count + 1, bytes + payload.len()))
+}
+
+fn number_of(unit: &ReceivedUnit) -> Option<usize> {
+    unit.decode.map(|decode| ((decode - 63_000) / FRAME) as usize)
+}
+
+/// Bytes of a frame before its first gap, where it has one that the continuity counter shows, and its beginning came.
+fn begun(sent: &[Sent], frame: usize, size: usize) -> Option<usize> {
+    let own = || sent.iter().filter(|datagram| datagram.frame == frame);
+    let came: usize = own().take_while(|datagram| !datagram.is_lost).map(|datagram| datagram.payload.1).sum();
+    let from = sent.iter().position(|datagram| datagram.frame == frame && datagram.is_lost)?;
+    let gap =
+        sent[from..].iter().take_while(|datagram| datagram.is_lost).map(|datagram| datagram.payload.0).sum::<usize>();
+    let is_at_end = sent[from..].iter().all(|datagram| datagram.is_lost);
+    // The header of the PES packet, and a delimiter.
+    let head = own().map(|datagram| datagram.payload.1).sum::<usize>() - size;
+    (came > head && (gap % 16 != 0 || is_at_end)).then(|| came - head)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -33,12 +62,14 @@ proptest! {
             false => Demultiplexer::new(None, LARGEST),
         };
         let (mut place, mut lost, mut received) = (0, vec![false; frames.len()], Vec::new());
+        let mut sent = Vec::new();
         for (number, packets) in stream.iter().enumerate() {
             for datagram in packets.chunks(datagram) {
-                if bursts.iter().any(|&(from, count)| (from..from + count).contains(&place)) {
-                    lost[number] = true;
-                } else {
-                    demultiplexer.handle_datagram(Timestamp::ZERO, datagram);
+                let is_lost = bursts.iter().any(|&(from, count)| (from..from + count).contains(&place));
+                lost[number] |= is_lost;
+                sent.push(Sent { frame: number, payload: media(datagram), is_lost });
+                if !is_lost {
+                    demultiplexer.handle_numbered(Timestamp::ZERO, place as u64, datagram);
                 }
                 place += 1;
             }
@@ -47,13 +78,22 @@ proptest! {
         demultiplexer.flush();
         received.extend(units(&mut demultiplexer));
         prop_assert_eq!(demultiplexer.poll_fault(), None);
-        let number = |unit: &ReceivedUnit| unit.decode.map(|decode| ((decode - 63_000) / FRAME) as usize);
+        let number = number_of;
         for unit in &received {
             prop_assert_eq!(unit.complete, number(unit).is_some_and(|number| !lost[number]));
             match number(unit).filter(|_| unit.complete) {
                 Some(number) => prop_assert_eq!(&unit.bytes[..], &frames[number][..]),
                 None => prop_assert!(unit.bytes.is_empty()),
             }
+            prop_assert!(!unit.complete || unit.beginning.is_empty());
+        }
+        // Of a frame that is not whole, what came before its first gap, where the counter shows that gap.
+        let begun = |(number, frame): (usize, &Vec<u8>)| Some((number, begun(&sent, number, frame.len())?));
+        for (number, expected) in frames.iter().enumerate().filter_map(begun).filter(|_| known) {
+            let unit = received.iter().find(|unit| number_of(unit) == Some(number)).expect("its beginning came");
+            prop_assert_eq!(&unit.beginning[..], &frames[number][..expected]);
+            let first = sent.iter().position(|datagram| datagram.frame == number).unwrap();
+            prop_assert_eq!(*unit.datagrams.start(), first as u64);
         }
         // With a known program every frame that is whole comes out; else those after the first tables do.
         if known {
@@ -138,6 +178,7 @@ fn a_unit_beyond_the_limit_is_given_up_and_the_next_one_comes() {
     assert_eq!(demultiplexer.poll_fault(), Some(Fault::TooLarge { pid: 0x100, limit }));
     let units = units(&mut demultiplexer);
     assert_eq!(units.iter().map(|unit| unit.complete).collect::<Vec<_>>(), [false, true]);
+    assert!(units[0].beginning.is_empty(), "what is refused is not handed on");
 }
 
 #[test]

@@ -132,12 +132,12 @@ impl Assembly {
         }
     }
 
-    /// Ends the open frame, if there is one, without having seen its end. `next` is the number of the next packet.
-    fn end(&mut self, next: u64, ready: &mut VecDeque<ReceivedFrame>) {
+    /// Ends the open frame, if there is one, without having seen its end.
+    fn end(&mut self, ready: &mut VecDeque<ReceivedFrame>) {
         match self {
             Self::Frames(assembler) => ready.extend(assembler.abandon()),
             Self::Units(units) => ready.extend(units.abandon(None)),
-            Self::TransportStream(frames) => frames.flush(next.saturating_sub(1), 0, ready),
+            Self::TransportStream(frames) => frames.flush(0, ready),
         }
     }
 }
@@ -284,7 +284,7 @@ impl Depacketizer {
     pub fn flush(&mut self) {
         self.refuse_unconfirmed();
         while self.give_up_missing(u64::MAX) {}
-        self.assembly.end(self.next, &mut self.ready);
+        self.assembly.end(&mut self.ready);
     }
 
     fn admit(&mut self, sequence: u64, size: DataSize, fragment: &Fragment<'_>) -> Result<(), RejectReason> {
