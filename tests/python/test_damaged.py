@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 from test_emulated import capable
-from test_rtp_payloads import ENCODERS, films, pictures  # noqa: F401
+from test_rtp_payloads import ENCODERS, IN_CONTAINERS, films, pictures  # noqa: F401
 
 import framewire
 from framewire import InputError, as_decoded
@@ -22,9 +22,9 @@ FLOWS = {"discards": "", "passes": 'damaged = "pass"\n'}
 OWN = ["flow", "handed_on", "discarded_at"]
 
 
-def run_of(film: Path, out: Path, world: str) -> ReportRun:
+def run_of(film: Path, out: Path, world: str, transport: str = "udp") -> ReportRun:
     """The same film twice over the same losses."""
-    flows = "".join(f'[[flow]]\nname = "{name}"\ntransport = "udp"\n{more}' for name, more in FLOWS.items())
+    flows = "".join(f'[[flow]]\nname = "{name}"\ntransport = "{transport}"\n{more}' for name, more in FLOWS.items())
     text = f'name = "test"\n[movie]\nsource = "{film}"\n{LOSSY}{flows}'
     return load(framewire.run(text, out=out, world=world).directory)
 
@@ -88,18 +88,61 @@ def test_what_came_up_to_the_gap_is_handed_on_and_a_decoder_makes_more_of_it(
         assert by_passing.as_decoded_psnr_db == by_discarding.as_decoded_psnr_db
 
 
-@pytest.mark.real_time
-@pytest.mark.skipif(capable() is not None, reason=f"no emulated world here: {capable()}")
-def test_it_is_so_over_the_kernels_sockets(
+@pytest.mark.parametrize("transport", ["ts", "ts+rtp"])
+@pytest.mark.parametrize("codec", IN_CONTAINERS)
+def test_of_a_transport_stream_it_is_what_the_packets_before_the_gap_carry(
+    codec: str,
+    transport: str,
     films: dict[str, Path],  # noqa: F811
     tmp_path: Path,
 ) -> None:
-    assert check_handed_on(run_of(films["h264"], tmp_path / "run", "emulated"), "h264").height > 5
+    run = run_of(films[codec], tmp_path / "run", "simulated", transport)
+    handed_on = check_handed_on(run, codec)
+    both = [run.ledger(flow).sort("frame").drop(OWN) for flow in run.streams]
+    assert_frame_equal(both[0], both[1])
+    carried = leading_bytes(run)
+    sizes = dict(handed_on.select("frame", "handed_on").iter_rows())
+    assert {frame: size for frame, size in carried.items() if size > 0} == sizes and len(sizes) > 5
+    shown = {path.stem: pictures(path) for path in (run.directory / "received").iterdir()}
+    assert len(shown["passes"]) > len(shown["discards"])
+    scores, _, problems = as_decoded.measure(run)
+    assert not problems
+    by_discarding, by_passing = scores
+    assert by_passing.discarded_psnr_db == by_discarding.discarded_psnr_db
+    assert (by_discarding.damaged, by_passing.damaged) == (0, handed_on.height)
+    assert by_passing.as_decoded_ssim > by_passing.discarded_ssim + 0.05
 
 
-@pytest.mark.parametrize("transport", ["tcp", "rtp+tcp", "ts", "http+fmp4"])
+def leading_bytes(run: ReportRun) -> dict[int, int]:
+    """Of each frame of the flow that passes and is not whole: bytes in its datagrams before the first missing one."""
+    ledger = run.ledger(next(flow for flow in run.streams if flow.name == "passes")).filter(~pl.col("complete"))
+    packets = run.packets.filter((pl.col("flow") == "passes") & (pl.col("direction") == "forward")).sort("sequence")
+    found = {}
+    for frame in ledger["frame"]:
+        size = 0
+        own = packets.filter(frame=frame).select("outcome", "payload", "headers")
+        for outcome, payload, headers in own.iter_rows():
+            if outcome != "delivered":
+                break
+            size += payload - headers
+        found[frame] = size
+    return found
+
+
+@pytest.mark.real_time
+@pytest.mark.skipif(capable() is not None, reason=f"no emulated world here: {capable()}")
+@pytest.mark.parametrize("transport", ["udp", "ts", "ts+rtp"])
+def test_it_is_so_over_the_kernels_sockets(
+    transport: str,
+    films: dict[str, Path],  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    assert check_handed_on(run_of(films["h264"], tmp_path / "run", "emulated", transport), "h264").height > 5
+
+
+@pytest.mark.parametrize("transport", ["tcp", "rtp+tcp", "ts+tcp", "http+fmp4", "rtsp"])
 def test_where_no_frame_is_damaged_alone_there_is_no_such_key(transport: str) -> None:
-    with pytest.raises(InputError, match="damaged"):
+    with pytest.raises(InputError, match=r"damaged: means nothing .* a reliable stream brings all of it or ends"):
         framewire.load(f'[[flow]]\ntransport = "{transport}"\ndamaged = "pass"\n')
 
 

@@ -157,6 +157,16 @@ impl ReceiverSession {
         Self { sound: sound.map(|sound| sound.of_track(SOUND_TRACK)), ..self }
     }
 
+    /// The same that hands on what came of a damaged frame of the movie up to its first gap; over a byte stream none is.
+    #[must_use]
+    pub fn passing_damaged(self, passes_damaged: bool) -> Self {
+        let half = match self.half {
+            ReceivingHalf::Datagram(half) => ReceivingHalf::Datagram(half.passing_damaged(passes_damaged)),
+            of_stream => of_stream,
+        };
+        Self { half, ..self }
+    }
+
     /// The same of a receiver that asks for the movie.
     pub(crate) fn with_asking(self, asked: Option<Asked>) -> Self {
         Self { asked, ..self }

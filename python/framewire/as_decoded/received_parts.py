@@ -34,8 +34,8 @@ class Arrival:
 def arrivals(run: ReportRun, flow: Flow) -> list[Arrival]:
     """The frames that came whole, and of the others those whose first packet came; in decode order.
 
-    There are others only in datagrams of RTP: packets of a transport stream are not numbered frame by frame, and those
-    of an application are not known so.
+    There are others only in datagrams of RTP, and of a transport stream where its receiver handed them on: its packets
+    are not numbered frame by frame, and those of an application are not known so.
 
     Raises StreamError where packets and ledger do not fit together.
     """
@@ -44,8 +44,12 @@ def arrivals(run: ReportRun, flow: Flow) -> list[Arrival]:
     found = [Arrival(frame, display, at, None) for frame, display, at in whole.iter_rows()]
     damaged = _damaged(run, flow, ledger)
     if getattr(flow.described, "damaged", "discard") == "pass":
-        handed_on = {*ledger.filter(~pl.col("complete") & (pl.col("handed_on") > 0))["frame"]}
-        damaged = (replace(one, payload=None) for one in damaged if one.frame in handed_on)
+        handed_on = ledger.filter(~pl.col("complete") & (pl.col("handed_on") > 0))
+        if _is_rtp(flow):
+            frames = {*handed_on["frame"]}
+            damaged = (replace(one, payload=None) for one in damaged if one.frame in frames)
+        else:
+            damaged = _handed_on(run, flow, handed_on)
     return sorted([*found, *damaged], key=lambda one: one.frame)
 
 
@@ -81,6 +85,25 @@ def _damaged(run: ReportRun, flow: Flow, ledger: pl.DataFrame) -> Iterator[Arriv
         if not complete and leading > begin:
             at, size = int(finished[begin:leading].max()), int(payload[begin:leading].sum())
             yield Arrival(frame, display, at, size, whole=False)
+
+
+def _handed_on(run: ReportRun, flow: Flow, ledger: pl.DataFrame) -> Iterator[Arrival]:
+    """Frames of a transport stream: what was handed on of one is what the first of its packets carry that came."""
+    if ledger.is_empty():
+        return
+    came = stats.arrived_packets(
+        run.packets.filter(
+            (pl.col("flow") == flow.name) & (pl.col("direction") == "forward") & pl.col("headers").is_not_null()
+        )
+    ).sort("sequence", "finished_ns")
+    came = came.unique("sequence", keep="first", maintain_order=True).with_columns(
+        before=(pl.col("payload") - pl.col("headers")).cum_sum().over("frame") - pl.col("payload") + pl.col("headers")
+    )
+    counted = came.join(ledger.select("frame", "display", "handed_on"), on="frame")
+    leading = counted.filter(pl.col("before") < pl.col("handed_on"))
+    last = leading.group_by("frame", "display").agg(pl.col("finished_ns").max()).sort("frame")
+    for frame, display, at in last.iter_rows():
+        yield Arrival(frame, display, at, None, whole=False)
 
 
 def _is_rtp(flow: Flow) -> bool:

@@ -1,7 +1,6 @@
 //! What a receiver does with a frame of which a packet is missing.
 
 use framewire_transport::TransportKind;
-use framewire_transport::registry::{Format, RtpContent};
 
 use crate::names::keywords;
 
@@ -15,7 +14,11 @@ keywords! {
     }
 }
 
-/// What is sent in packets of RTP over UDP can have it: over a stream of bytes nothing is missing inside a frame.
+/// What is sent in datagrams can have it: RTP and transport streams. Over a stream of bytes nothing is missing inside a frame.
 pub(super) fn keys(kind: TransportKind) -> &'static [&'static str] {
-    if kind.profile().parts.format == Format::Rtp(RtpContent::Frames) && !kind.is_stream() { &["damaged"] } else { &[] }
+    if kind.is_stream() { &[] } else { &["damaged"] }
 }
+
+/// Why a transport that has not the key has it not, in words that follow a comma.
+pub(super) const REASON: &str =
+    "where packets can be missing inside a frame: a reliable stream brings all of it or ends";

@@ -34,7 +34,7 @@ pub struct DatagramFlow {
     #[serde(serialize_with = "text::serialize", skip_serializing_if = "is_at_once")]
     #[schemars(schema_with = "text::schema::<Spread>")]
     pub spread: Spread,
-    /// What the receiver does with a frame of which a packet is missing; only for datagrams of RTP, absent: it discards it.
+    /// What the receiver does with a frame of which a packet is missing; only for datagrams, absent: it discards it.
     // A flow that discards is written as before there was the key.
     #[serde(skip_serializing_if = "discards")]
     pub damaged: Damaged,

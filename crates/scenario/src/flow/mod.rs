@@ -284,7 +284,8 @@ fn refuse_foreign_keys(section: &Section, transport: Transport) -> Result<(), Sc
         None => Ok(()),
         Some(foreign) => {
             let owners = Transport::names_of(|transport| FlowKind::keys(transport).contains(&foreign));
-            let problem = format!("means nothing for transport {transport}; it is a key of {owners}");
+            let reason = if foreign == "damaged" { format!(", {}", damaged::REASON) } else { String::new() };
+            let problem = format!("means nothing for transport {transport}; it is a key of {owners}{reason}");
             Err(ScenarioError::new(section.key(foreign), problem))
         }
     }

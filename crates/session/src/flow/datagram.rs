@@ -129,11 +129,10 @@ impl DatagramSetup {
 
     /// The receiver's side.
     pub fn receiver(&self) -> ReceiverSession {
-        let half = DatagramReceiver::new(self.packets.expected().depacketizer());
-        let half = ReceivingHalf::Datagram(half.passing_damaged(self.passes_damaged));
+        let half = ReceivingHalf::Datagram(DatagramReceiver::new(self.packets.expected().depacketizer()));
         let sound = self.packets.sound().map(|sound| DatagramReceiver::new(sound.depacketizer()));
         let session = ReceiverSession::new(half, ReceiverLog::new(&self.common.recording)).with_sound(sound);
-        let session = session.over(self.channels_of_halves());
+        let session = session.passing_damaged(self.passes_damaged).over(self.channels_of_halves());
         match &self.rtsp {
             None => session.with_reports(self.rtcp.iter().map(|rtcp| rtcp.receiver(Timestamp::ZERO)).collect()),
             Some(rtsp) => {
