@@ -502,6 +502,7 @@ def receive_movie(
     silence_s: float,
     most: str,
     sdp: str | None = None,
+    passes_damaged: bool = False,
 ) -> str: ...
 def serve_movies(
     scenario: Scenario,

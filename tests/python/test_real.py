@@ -21,8 +21,9 @@ from typer.testing import CliRunner
 
 from framewire import report
 from framewire.cli import app
+from framewire.endpoint.address import Address
 from framewire.errors import InputError
-from framewire.real import join, side_of
+from framewire.real import ends, join, side_of
 from framewire.results import RunDirectory
 
 pytestmark = pytest.mark.real_time
@@ -247,6 +248,31 @@ def test_losses_are_of_the_network_and_what_was_given_up_of_the_sender(movie: Pa
     whole = frames.filter(pl.col("complete")).height
     document = json.loads((tmp_path / "came" / "run.json").read_text())
     assert document["flows"][0]["received_frames"] == whole
+
+
+@pytest.mark.parametrize("transport", ["udp", "ts", "ts+rtp"])
+def test_what_came_of_a_damaged_frame_is_handed_on_where_that_is_asked_for(
+    transport: str, movie: Path, tmp_path: Path
+) -> None:
+    options = ("--transport", transport, "--damaged", "pass")
+    with receiving(tmp_path / "came", *options) as (process, port), relaying(port, keep=10) as other:
+        assert send(movie, other, tmp_path / "sent", "--transport", transport)[0] == 0
+        assert ended(process)[0] == 0
+    frames = join(tmp_path / "sent", tmp_path / "came", tmp_path / "joined").frames
+    handed_on = frames.filter(pl.col("handed_on") > 0)
+    assert handed_on.height > 10 and set(handed_on["fate"]) == {"lost"}
+    assert (handed_on["handed_on"] < handed_on["size"]).all()
+    (received,) = (tmp_path / "joined" / "received").iterdir()
+    whole = frames.filter("complete")["size"].sum()
+    assert received.stat().st_size == whole + handed_on["handed_on"].sum()
+
+
+@pytest.mark.parametrize("transport", ["tcp", "rtp+tcp", "ts+tcp"])
+def test_a_reliable_stream_has_no_damaged_frames_to_hand_on(transport: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"--damaged pass: by .* a reliable stream brings all of it or ends"):
+        ends.receive(Address.parse("127.0.0.1:9"), transport=transport, damaged="pass", out=tmp_path / "came")
+    with pytest.raises(InputError, match="one of discard, pass"):
+        ends.receive(Address.parse("127.0.0.1:9"), damaged="hide", out=tmp_path / "came")
 
 
 @contextmanager

@@ -61,7 +61,7 @@ fn send_movie(
 
 /// Receives one stream at an address, and fills the directory, which exists, with what was recorded. As `send_movie`.
 #[pyfunction]
-#[pyo3(signature = (directory, listener, *, at, transport, codec, patience_s, silence_s, most, sdp = None))]
+#[pyo3(signature = (directory, listener, *, at, transport, codec, patience_s, silence_s, most, sdp = None, passes_damaged = false))]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 fn receive_movie(
     py: Python<'_>,
@@ -74,6 +74,7 @@ fn receive_movie(
     silence_s: f64,
     most: &str,
     sdp: Option<&str>,
+    passes_damaged: bool,
 ) -> PyResult<String> {
     let most: DataSize =
         most.parse().map_err(|error| refusal(format!("at most \"{most}\" may come: {error}; as 16 GB")))?;
@@ -82,6 +83,7 @@ fn receive_movie(
         transport: transport.parse().map_err(refusal)?,
         codec: codec.map(codec_named).transpose()?,
         description: sdp.map(described).transpose()?,
+        passes_damaged,
         patience: time("patience", patience_s)?,
         silence: time("silence", silence_s)?,
         most,

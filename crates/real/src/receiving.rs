@@ -47,6 +47,8 @@ pub struct ReceiveOptions {
     pub codec: Option<Codec>,
     /// What another program says of its stream of RTP (RFC 8866); `None`: nothing.
     pub description: Option<Described>,
+    /// Of a frame with a packet missing, what came up to the first gap is in the movie as received; only of datagrams.
+    pub passes_damaged: bool,
     /// How long the first bytes are waited for.
     pub patience: Duration,
     /// A stream that is silent for so long has ended.
@@ -106,6 +108,13 @@ fn listen(options: &ReceiveOptions, clock: RunClock) -> Result<Listening, RealEr
     if options.transport.profile().parts.session.asks() {
         return Err(RealError::Input(format!(
             "{}: its receiver asks for the movie; framewire receive is of transports whose sender opens the connection",
+            options.transport
+        )));
+    }
+    if options.passes_damaged && options.transport.is_stream() {
+        return Err(RealError::Input(format!(
+            "damaged frames by {}: there are none, as a reliable stream brings all of a frame or ends; pass them on by udp, ts \
+             or another transport of datagrams",
             options.transport
         )));
     }
@@ -232,7 +241,8 @@ impl End<'_> {
         let headers = self.options.description.as_ref().filter(|_| self.session.is_none());
         let headers = headers.map(Described::parameter_sets).unwrap_or_default();
         let file = directory::create_behind(&movie, &headers)?;
-        let mut receiving = MovieReceiving::new(announcement.receiver(&recording)?, file);
+        let mut receiving =
+            MovieReceiving::new(announcement.receiver(&recording)?.passing_damaged(self.options.passes_damaged), file);
         if let Some(sound) = announcement.sound {
             let file = directory.join(format!("movie.{}", sound.codec.name()));
             receiving = receiving.with_sound(directory::create(&file)?, sound);
@@ -385,6 +395,7 @@ pub(crate) fn record(
         datagrams_received: received.datagrams.clone(),
         stream_reads: received.reads.clone(),
         discarded: received.discarded.clone(),
+        handed_on: received.handed_on.clone(),
         ..FlowLog::default()
     };
     write_received(recorded.directory, &log)?;

@@ -82,6 +82,7 @@ pub fn receiving(transport: &str, directory: PathBuf) -> ReceiveOptions {
         transport: transport.parse().expect("a transport"),
         codec: None,
         description: None,
+        passes_damaged: false,
         patience: Duration::from_secs(20),
         silence: Duration::from_secs(5),
         most: DataSize::from_bytes(1 << 30),

@@ -7,12 +7,14 @@ use framewire_media::picture_order::Renumbering;
 use framewire_units::Timestamp;
 
 use crate::record::{
-    DatagramReceived, DatagramSent, FlowLog, FlowSample, FrameEvent, FrameEventKind, PacketRecord, Place, StreamRead,
+    DatagramReceived, DatagramSent, FlowLog, FlowSample, FrameEvent, FrameEventKind, HandedOn, PacketRecord, Place,
+    StreamRead,
 };
 use crate::run::{Staged, WriteError, check_records, groups};
 use crate::spool::{Found, Sorter, Spool};
 use crate::tables::side::{
-    event_named, received_datagrams, received_discards, received_reads, sent_datagrams, sent_events, sent_renumbered,
+    event_named, received_datagrams, received_discards, received_handed_on, received_reads, sent_datagrams,
+    sent_events, sent_renumbered,
 };
 use crate::tables::{self, ReadError, Renumbered, SampleRow};
 
@@ -117,6 +119,7 @@ pub fn write_received(directory: &Path, log: &FlowLog) -> Result<(), WriteError>
     staged.table(&received_datagrams(), groups(log.datagrams_received.iter().map(|one| one.into_owned())))?;
     staged.table(&received_reads(), groups(log.stream_reads.iter().map(|one| one.into_owned())))?;
     staged.optional(&received_discards(), groups(log.discarded.iter().map(|one| one.into_owned())))?;
+    staged.optional(&received_handed_on(), groups(log.handed_on.iter().map(|one| one.into_owned())))?;
     check_records(std::slice::from_ref(log))?;
     staged.publish()
 }
@@ -143,6 +146,10 @@ pub fn read_received(
     })?;
     received_discards().read_if_there(directory, |cells| {
         log.discarded.push(cells.number(0)?);
+        Some(())
+    })?;
+    received_handed_on().read_if_there(directory, |cells| {
+        log.handed_on.push(HandedOn { sequence: cells.number(0)?, bytes: cells.number(1)? });
         Some(())
     })
 }

@@ -23,7 +23,7 @@ from framewire.endpoint.closing_message import how_it_plays, why_it_ended
 from framewire.endpoint.sessions import CONTROLLERS, MAX_SIZE, Interrupted
 from framewire.endpoint.sessions import receive as receive_stream
 from framewire.errors import InputError, RunError
-from framewire.real.ends import SILENCE_S, WAIT_S
+from framewire.real.ends import DAMAGED, SILENCE_S, WAIT_S
 from framewire.transports import CARRIERS
 
 __all__ = ["receive"]
@@ -79,6 +79,13 @@ def receive(
         Path | None,
         typer.Option(metavar="FILE", help="Without TITLE: the session description of another program's stream of RTP."),
     ] = None,
+    damaged: Annotated[
+        str,
+        typer.Option(
+            help="Without TITLE: a frame with a packet missing: discard, or pass: what came up to the gap is kept.",
+            autocompletion=one_of(lambda: DAMAGED),
+        ),
+    ] = DAMAGED[0],
     wait: Annotated[
         float, typer.Option(metavar="S", min=0.1, help="Without TITLE: how long the first bytes are waited for.")
     ] = WAIT_S,
@@ -106,11 +113,15 @@ def receive(
         common: dict[str, Any] = {"out": out, "wait_s": wait, "silence_s": silence, "max_size": max_size}
         refuse_given(context, "receives a movie; it is of a stream with a TITLE", OF_A_CLIENT)
         if "://" in server:
-            refuse_given(context, "asks a server for a movie; it is of one that listens", ("transport", "codec", "sdp"))
+            refuse_given(
+                context,
+                "asks a server for a movie; it is of one that listens",
+                ("transport", "codec", "sdp", "damaged"),
+            )
             _record_movie(as_json, server, user=user, **common)
             return
         refuse_given(context, "listens for a movie; it is of rtsp:// URLs", ("user",))
-        _record_movie(as_json, server, transport=transport or "udp", codec=codec, sdp=sdp, **common)
+        _record_movie(as_json, server, transport=transport or "udp", codec=codec, sdp=sdp, damaged=damaged, **common)
         return
     refuse_given(context, "asks a server for a title; it is of a movie, without TITLE", OF_A_MOVIE_RECEIVED)
     if transport in CARRIERS:
@@ -133,7 +144,7 @@ def receive(
 OF_A_CLIENT = ("replace", "control_port", "key_file", "log")
 """Parameters of ``receive`` with a title."""
 
-OF_A_MOVIE_RECEIVED = ("codec", "sdp", "wait", "silence", "user")
+OF_A_MOVIE_RECEIVED = ("codec", "sdp", "damaged", "wait", "silence", "user")
 """Those without."""
 
 

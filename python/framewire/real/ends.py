@@ -35,6 +35,9 @@ PORTS = {"http": 8080, "rtsp": 8554}
 SILENCE_S = 5.0
 """A stream that is silent for so long has ended."""
 
+DAMAGED = ("discard", "pass")
+"""What a receiver can do with a frame of which a packet is missing."""
+
 ASKED_FOR = ("http", "rtsp")
 """Sessions in which the receiver asks for the movie, so that a sender cannot begin by itself."""
 
@@ -174,6 +177,7 @@ def receive(
     silence_s: float = SILENCE_S,
     max_size: str = MAX_SIZE,
     sdp: str | os.PathLike[str] | None = None,
+    damaged: str = "discard",
     listener: Listener | None = None,
 ) -> End:
     """Receives one stream, and records what comes.
@@ -187,6 +191,8 @@ def receive(
         silence_s: a stream that is silent for so long has ended.
         max_size: what is taken at most: who sends decides how much comes.
         sdp: a session description of another program's stream in RTP, instead of `codec`.
+        damaged: what is done with a frame of which a packet is missing: ``discard``, or ``pass``: what came up to the
+            first gap is in the movie as received; only of transports in datagrams.
         listener: called with what happens.
 
     Raises:
@@ -196,6 +202,7 @@ def receive(
     """
     scheme = "rtsp" if transport.startswith("rtsp") else "http"
     _check_transport(transport, f"{scheme}://HOST:PORT/PATH, in the place of ADDRESS:PORT, asks a server for one")
+    _check_damaged(damaged, transport)
     check_out(out)
     place = at.resolved()
     with partial_directory(f"receive-{transport}", out) as (partial, directory):
@@ -210,6 +217,7 @@ def receive(
                 silence_s=silence_s,
                 most=max_size,
                 sdp=None if sdp is None else _description(Path(sdp)),
+                passes_damaged=damaged == "pass",
             )
         )
         seal(partial)
@@ -314,6 +322,18 @@ def _check_transport(name: str, instead: str) -> None:
     if name in {one.name for one in TRANSPORTS}:
         raise InputError(f'transport = "{name}": does not carry a movie by itself; {", ".join(_entries())} do')
     raise refused("transport", name, CARRIERS)
+
+
+def _check_damaged(damaged: str, transport: str) -> None:
+    """Raises InputError where damaged frames are to be passed on, and there are none."""
+    if damaged not in DAMAGED:
+        raise refused("damaged", damaged, DAMAGED)
+    parts = parts_of(transport)
+    if damaged == "pass" and parts is not None and parts.socket == "stream":
+        raise InputError(
+            f"--damaged pass: by {transport} no frame is damaged, as a reliable stream brings all of it or ends; "
+            "it is of udp, ts and other transports in datagrams"
+        )
 
 
 def _check_description(transport: str, *, with_description: bool) -> None:

@@ -31,6 +31,7 @@ fn log() -> FlowLog {
     let what = FrameEventKind::Discarded { place: Place::SenderPipeline, rule };
     flow.log.frame_events.push(FrameEvent { frame: 3, at: Timestamp::from_millis(7), what });
     flow.log.discarded.push(2);
+    flow.log.handed_on.push(HandedOn { sequence: 2, bytes: 700 });
     flow.log.samples.push(FlowSample { at: Timestamp::from_millis(3), queued_bytes: Some(5), ..FlowSample::default() });
     flow.log
 }
@@ -46,6 +47,7 @@ fn a_ledger_is_the_same_whether_its_records_were_apart_or_not() {
     assert_eq!(read_again, renumbered);
     assert_eq!((&read.frame_events, &read.datagrams_sent), (&log.frame_events, &log.datagrams_sent));
     assert_eq!((&read.datagrams_received, &read.discarded), (&log.datagrams_received, &log.discarded));
+    assert_eq!(read.handed_on, log.handed_on);
     assert_eq!(read.samples, log.samples);
     (read.flow, read.frames, read.packets) = (log.flow.clone(), log.frames.clone(), log.packets.clone());
     assert_eq!(Ledger::build(&read, LIVE), Ledger::build(&log, LIVE));

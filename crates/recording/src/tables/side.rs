@@ -4,7 +4,7 @@
 use framewire_media::picture_order::Renumbering;
 
 use super::table::Table;
-use crate::record::{DatagramReceived, DatagramSent, FrameEvent, FrameEventKind, Place, StreamRead};
+use crate::record::{DatagramReceived, DatagramSent, FrameEvent, FrameEventKind, HandedOn, Place, StreamRead};
 
 /// Something that happened to a frame at the sender; of a frame that was written to its end into a stream, where that is.
 pub(crate) type SentEvent = (FrameEvent, Option<u64>);
@@ -60,6 +60,11 @@ pub(crate) fn received_reads() -> Table<StreamRead> {
 /// The last datagrams of frames that the receiver discarded because it could not tell whether their first was missing.
 pub(crate) fn received_discards() -> Table<u64> {
     Table::<u64>::named("received_discards").int64("sequence", |sequence| *sequence)
+}
+
+/// What the receiver handed on of frames that are not whole, by the first of their datagrams.
+pub(crate) fn received_handed_on() -> Table<HandedOn> {
+    Table::<HandedOn>::named("received_handed_on").int64("sequence", |one| one.sequence).int32("bytes", |one| one.bytes)
 }
 
 /// The kinds of events without anything beside them, by name.
