@@ -145,7 +145,7 @@ def say(**event):
 
 def progress(flow, offered, state):
     say(event="progress", flow=flow, elapsed_s=offered / 25, offered=offered, frames=25, arrived=offered,
-        dropped=0, throughput_bps=4_100_000, state=state)
+        dropped=0, lost=0, given_up=0, under_way=0, throughput_bps=4_100_000, state=state)
 
 def write_tables(directory, flows, status):
     import polars as pl

@@ -2,44 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from framewire.run_handle import Event
 
-from framewire.run_handle import Event, Progress
-from framewire.transports import parts_of
-
-__all__ = ["in_words", "told_apart"]
-
-
-def told_apart(notify: Progress, transports: Mapping[str, str]) -> Progress:
-    """Adds ``lost`` and ``given_up`` to events of flows, which say of both together how many were ``dropped``.
-
-    ``transports`` is by the name of a flow. Over a stream nothing is lost, and a queue that sends every frame gives
-    none up; of the others they are null.
-
-    >>> said = []
-    >>> tell = told_apart(said.append, {"a": "tcp+ifd", "b": "udp", "c": "udp+ifd"})
-    >>> for flow in "abc":
-    ...     tell({"event": "progress", "flow": flow, "dropped": 7})
-    >>> [(one["lost"], one["given_up"]) for one in said]
-    [(0, 7), (7, 0), (None, None)]
-    """
-
-    def tell(event: Event) -> None:
-        if event.get("event") == "progress":
-            lost, given_up = _apart(event.get("dropped"), transports.get(str(event.get("flow")), ""))
-            event = {**event, "lost": lost, "given_up": given_up}
-        notify(event)
-
-    return tell
-
-
-def _apart(dropped: int | None, transport: str) -> tuple[int | None, int | None]:
-    parts = parts_of(transport)
-    if dropped is None or parts is None:
-        return None, None
-    if dropped == 0 or parts.queue == "direct":
-        return dropped, 0
-    return (0, dropped) if parts.socket == "stream" else (None, None)
+__all__ = ["in_words"]
 
 
 def in_words(event: Event) -> str:

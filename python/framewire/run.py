@@ -16,7 +16,6 @@ from framewire import _native, emulator, files, resources, unfinished
 from framewire.checksums import sealed
 from framewire.errors import InputError, RunError
 from framewire.lock import LockedError
-from framewire.missing_frames import told_apart
 from framewire.run_handle import Progress, RunHandle
 from framewire.scenario import ExternalFlow, Overrides, Scenario, check_emulated, check_simulated, load, naming
 from framewire.stopping import StopRequest
@@ -149,8 +148,7 @@ def start(
             sent = _prepare(resolved, notify)
             settled = resolved.lasting(sent.duration_s)
         with partial_directory(settled.name, out) as (partial, directory):
-            tell = told_apart(notify, {flow.name: flow.transport for flow in settled.flows})
-            outcome = carry_out(settled, sent, partial, tell, stop)
+            outcome = carry_out(settled, sent, partial, notify, stop)
             seal(partial, sound_left_out=sent.sound_left_out)
             partial.rename(directory)
         return Run(directory, outcome.status, stop.count > 0, outcome.failures)

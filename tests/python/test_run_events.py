@@ -12,15 +12,21 @@ from worlds import WORLDS
 
 import framewire
 from framewire import movie
+from framewire.movie import ladder
 from framewire.run_handle import Event
 
-COUNTS = {"offered", "arrived", "dropped", "lost", "given_up"}
+COUNTS = {"offered", "arrived", "dropped", "lost", "given_up", "under_way"}
 PROGRESS = {"event", "flow", "elapsed_s", "frames", "throughput_bps", "state", *COUNTS}
 
 
 @pytest.fixture(scope="module")
 def film(lab_cache: Path) -> Path:
     return movie.make(2_000_000, 2, cache_dir=lab_cache).path
+
+
+@pytest.fixture(scope="module")
+def streaming_file(lab_cache: Path) -> Path:
+    return ladder.make(duration=16, cache_dir=lab_cache).streaming_file
 
 
 def text(film: Path) -> str:
@@ -60,17 +66,35 @@ def test_a_run_says_when_it_starts_where_its_flows_are_and_how_it_ended(world: s
         )
 
 
-def test_what_the_link_lost_and_what_the_sender_gave_up_are_told_apart(film: Path, tmp_path: Path) -> None:
-    narrow = text(film).replace('"10 Mbit/s"', '"1 Mbit/s"').replace('"5 ms" }', '"5 ms", loss = "10 %" }')
-    flows = narrow.replace('"tcp"\n', '"tcp+ifd"\n')
-    with framewire.start(flows, world="simulated", out=tmp_path / "out") as handle:
-        last = {event["flow"]: event for event in handle.events if event["event"] == "progress"}
+@pytest.mark.parametrize("world", WORLDS)
+def test_what_was_lost_given_up_and_is_under_way_comes_to_what_was_offered(
+    world: str, film: Path, streaming_file: Path, tmp_path: Path
+) -> None:
+    """Of every kind of flow, at any time; and when it has ended, what the ledger says frame by frame."""
+    narrow = text(film).replace('"10 Mbit/s"', '"1 Mbit/s"').replace('"5 ms" }', '"5 ms", loss = "3 %" }')
+    names = ["udp", "udp-whole", "udp+dependency", "tcp", "tcp+ifd", "vtp", "vtp-hybrid"]
+    flows = "".join(f'[[flow]]\ntransport = "{name}"\n' for name in names)
+    settings = f'movie.ladder = "{streaming_file}"\nnetwork.bottleneck = "local-device"\n'
+    scenario = narrow[: narrow.index("[[flow]]")] + settings + flows
+    with framewire.start(scenario, world=world, out=tmp_path / "out") as handle:
+        events = [event for event in handle.events if event["event"] == "progress"]
         frames = handle.result().frames
-    udp, ifd = last["udp"], last["tcp+ifd"]
-    assert udp["lost"] == udp["dropped"] > 0 and udp["given_up"] == 0
-    assert ifd["given_up"] == ifd["dropped"] > 0 and ifd["lost"] == 0
-    places = frames.filter(flow="tcp+ifd", fate="lost")["root_cause_place"].value_counts()
-    assert dict(places.iter_rows()) == {"sender-pipeline": ifd["given_up"]}
+    for name in names:
+        told = [event for event in events if event["flow"] == name]
+        for event in told:
+            assert event["offered"] == sum(event[fate] for fate in ("arrived", "given_up", "lost", "under_way")), event
+            assert event["dropped"] == event["given_up"] + event["lost"]
+        for growing in ("arrived", "given_up", "lost"):
+            assert [event[growing] for event in told] == sorted(event[growing] for event in told), growing
+        end, own = told[-1], frames.filter(flow=name)
+        given_up = own.filter(discarded_at="sender-pipeline").height
+        assert (end["state"], end["under_way"]) == ("done", 0)
+        assert (end["arrived"], end["given_up"]) == (own.filter("complete").height, given_up), name
+    last = {event["flow"]: event for event in events}
+    assert all(last[name]["given_up"] == 0 < last[name]["lost"] for name in ("udp", "udp-whole"))
+    assert all(last[name]["given_up"] > 0 == last[name]["lost"] for name in ("tcp+ifd",))
+    assert last["udp+dependency"]["given_up"] > 0 < last["udp+dependency"]["lost"]
+    assert last["vtp"]["lost"] > 0
 
 
 @pytest.mark.parametrize("world", WORLDS)

@@ -97,7 +97,7 @@ pub fn send(
     wait_for_origin(clock, is_stopped)?;
     listener(&Event::Started(announcement.to_string()));
     let (sending, (lateness, unreachable)) = drive(&setup, sockets, clock, is_stopped, listener)?;
-    let progress = sending.counts();
+    let counts = sending.counts();
     if let Some(questions) = questions.as_mut() {
         questions.ask(Kind::End, is_stopped)?;
     }
@@ -122,7 +122,7 @@ pub fn send(
     let document = without_what_came(description.to_json());
     write(&setup, scenario, flows, options, &document)?;
     let clock_error_s = Alignment::of(&samples).and_then(|alignment| alignment.error).map(seconds);
-    let frames = (progress.offered, progress.discarded);
+    let frames = (counts.offered, counts.missing());
     Ok(Sent { status, ended_by, failure, frames, unreachable, clock_error_s })
 }
 
@@ -237,9 +237,9 @@ fn drive(
         }
         if sending.has_ended() || now.saturating_since(reported) >= BETWEEN_REPORTS {
             reported = now;
-            let (at, progress) = (now, sending.counts());
-            let (offered, frames) = (Some(progress.offered), Some(setup.frames()));
-            let (dropped, bytes) = (progress.discarded, offered_bytes.of(progress.offered));
+            let (at, counts) = (now, sending.counts());
+            let (offered, frames) = (Some(counts.offered), Some(setup.frames()));
+            let (dropped, bytes) = (counts.missing(), offered_bytes.of(counts.offered));
             listener(&Event::Progress { at, offered, frames, dropped, whole: None, bytes });
         }
         if sending.has_ended() {

@@ -13,6 +13,7 @@ mod content;
 mod dependencies;
 pub mod exchange;
 mod flow;
+mod frame_counts;
 pub mod half;
 pub mod lifecycle;
 mod plan;
@@ -34,9 +35,10 @@ pub use flow::{
     AdaptiveSetup, BuildError, BulkSetup, CommonSetup, ConnectionSettings, DatagramSetup, Ends, ExternalSetup,
     FlowRecording, FlowSetup, Halves, StreamSetup,
 };
+pub use frame_counts::{FrameCounts, FrameFates};
 pub use plan::SendingPlan;
 pub use receiver::{ReceiverLog, ReceiverSession, ReceivingHalf};
 pub use rtcp::RtcpLog;
 pub use rtcp_records::rtcp_records;
-pub use sender::{SenderLog, SenderProgress, SenderSession, SendingHalf, as_sent};
+pub use sender::{SenderLog, SenderSession, SendingHalf, as_sent};
 pub use sound::{Sound, SoundError};

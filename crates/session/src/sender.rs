@@ -18,6 +18,7 @@ use framewire_units::Timestamp;
 
 use crate::channels::{MOVIE_CHANNEL, SOUND_CHANNEL};
 use crate::flow::FlowRecording;
+use crate::frame_counts::FrameCounts;
 use crate::half::{Arrival, Channel, ChannelId, ChannelKind, ChannelSet, Channels, End, Half, OneChannel, Track, Wait};
 use crate::plan::SendingPlan;
 use crate::rtcp::{RtcpEnd, RtcpLog, Tapped};
@@ -57,15 +58,6 @@ impl SenderLog {
     }
 }
 
-/// Counters for a progress display: of frames, and not of sound.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SenderProgress {
-    /// Frames given to the transport.
-    pub offered: u32,
-    /// Frames that the sender gave up, whole or in part.
-    pub discarded: u32,
-}
-
 /// The sender's side of one flow.
 ///
 /// Contract: that of a [`Half`]. It offers due frames, writes what its channels take and logs every event. A flow that is
@@ -81,7 +73,7 @@ pub struct SenderSession {
     end_signalled: bool,
     stopped: bool,
     log: SenderLog,
-    progress: SenderProgress,
+    counts: FrameCounts,
     reports: Vec<RtcpEnd>,
     /// Sound that has packets of RTP for itself, on a channel of its own.
     sound: Option<DatagramSender>,
@@ -98,7 +90,6 @@ pub struct SenderSession {
 impl SenderSession {
     /// A session that sends `plan` through `half` over one channel, and records into `log`.
     pub fn new(plan: SendingPlan, pacing: Pacing, half: SendingHalf, log: SenderLog) -> Self {
-        let progress = SenderProgress::default();
         let is_stream = matches!(half, SendingHalf::Stream(_));
         let kind = if is_stream { ChannelKind::Stream(End::Sender) } else { ChannelKind::Datagram };
         Self {
@@ -111,7 +102,7 @@ impl SenderSession {
             end_signalled: false,
             stopped: false,
             log,
-            progress,
+            counts: FrameCounts::default(),
             reports: Vec::new(),
             sound: None,
             answering: None,
@@ -152,9 +143,9 @@ impl SenderSession {
         self.drain_events();
     }
 
-    /// Counters for a progress display.
-    pub(crate) fn progress(&self) -> SenderProgress {
-        self.progress
+    /// What it knows of its frames.
+    pub(crate) fn counts(&self) -> FrameCounts {
+        self.counts
     }
 
     /// The plan that it sends.
@@ -214,7 +205,7 @@ impl SenderSession {
         self.record(self.next, now, FrameEventKind::Offered);
         self.note_lateness(now, self.programme.due(self.next));
         self.next += 1;
-        self.progress.offered += 1;
+        self.counts.offered += 1;
         if !self.is_sound_alone() {
             self.half.handle_frame(now, frame);
         }
@@ -292,11 +283,11 @@ impl SenderSession {
                 self.record(frame, at, FrameEventKind::LastByte);
             }
             SenderEvent::Discarded { frame, at, place, rule } => {
-                self.progress.discarded += u32::from(frame < self.programme.len());
-                let place = match place {
-                    SenderPlace::Pipeline => Place::SenderPipeline,
-                    SenderPlace::Socket => Place::SenderSocket,
+                let (place, count) = match place {
+                    SenderPlace::Pipeline => (Place::SenderPipeline, &mut self.counts.given_up),
+                    SenderPlace::Socket => (Place::SenderSocket, &mut self.counts.lost),
                 };
+                *count += u32::from(frame < self.programme.len());
                 self.record(frame, at, FrameEventKind::Discarded { place, rule: rule.to_owned() });
             }
             SenderEvent::Datagram { frame, sequence, size, headers, at, sent } => {

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use framewire_scenario::Scenario;
+use framewire_session::FrameFates;
 use framewire_units::Timestamp;
 use framewire_world::{Event, FlowReport, FlowState, Throughput};
 
@@ -16,12 +17,8 @@ pub struct FlowProgress {
     pub at: Timestamp,
     /// Frames of what it sends.
     pub frames: u32,
-    /// Frames given to the transport; `None` for a bulk flow, which has none.
-    pub offered: Option<u32>,
-    /// Frames that arrived whole.
-    pub arrived: u32,
-    /// Frames that the sender gave up or that came with something missing; `None` for a bulk flow.
-    pub dropped: Option<u32>,
+    /// Where they are; `None` for a bulk flow, which has none.
+    pub fates: Option<FrameFates>,
     /// Bytes above UDP or TCP that reached the receiver's host.
     pub received: u64,
     /// Where it is.
@@ -96,10 +93,8 @@ impl Reports {
         let event = Event::Progress(FlowReport {
             flow: &self.names[now.flow],
             elapsed_s: now.at.as_secs_f64(),
-            offered: now.offered,
             frames: now.frames,
-            arrived: now.arrived,
-            dropped: now.dropped,
+            counts: now.fates.into(),
             throughput_bps: self.throughputs[now.flow].since_last(now.received, now.state, now.at),
             state: now.state,
         });
@@ -148,16 +143,24 @@ mod tests {
             flow: 1,
             at: Timestamp::from_millis(milliseconds),
             frames: 50,
-            offered: Some(25),
-            arrived: 24,
-            dropped: Some(1),
+            fates: Some(FrameFates { offered: 25, arrived: 21, given_up: 2, lost: 1, under_way: 1 }),
             received,
             state: FlowState::Streaming,
         };
         watch.tell(&[at(500, 500)]);
         watch.tell(&[at(1_000, 1_000)]);
         let [said] = &reports.take_new()[..] else { panic!("one flow has something new") };
-        for part in ["\"event\":\"progress\"", "\"flow\":\"tcp\"", "\"elapsed_s\":1.0", "\"throughput_bps\":8000"] {
+        for part in ["\"event\":\"progress\"", "\"flow\":\"tcp\"", "\"elapsed_s\":1.0", "\"throughput_bps\":8000"]
+            .into_iter()
+            .chain([
+                "\"offered\":25",
+                "\"arrived\":21",
+                "\"given_up\":2",
+                "\"lost\":1",
+                "\"dropped\":3",
+                "\"under_way\":1",
+            ])
+        {
             assert!(said.contains(part), "{said}");
         }
         watch.tell(&[at(1_000, 1_000)]);

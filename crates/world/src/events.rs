@@ -1,5 +1,6 @@
 //! What a run says while it goes on: the same in every world.
 
+use framewire_session::FrameFates;
 use framewire_units::Timestamp;
 use serde::Serialize;
 
@@ -41,18 +42,47 @@ pub struct FlowReport<'a> {
     pub flow: &'a str,
     /// Seconds since the first frame was due.
     pub elapsed_s: f64,
-    /// Frames given to the transport; null for a bulk flow and for an application that reads the movie itself.
-    pub offered: Option<u32>,
     /// Frames of the movie.
     pub frames: u32,
-    /// Frames that arrived whole.
-    pub arrived: u32,
-    /// Frames that the sender gave up or that came with something missing; null for bulk flows and applications.
-    pub dropped: Option<u32>,
+    /// Where they are.
+    #[serde(flatten)]
+    pub counts: Counts,
     /// Payload received since the last report, in bit/s.
     pub throughput_bps: u64,
     /// Where it is.
     pub state: FlowState,
+}
+
+/// Where the frames of a flow are. Those that were offered are those that arrived, were given up, were lost or are under way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Given to the transport; null for a bulk flow and for an application that reads the movie itself.
+    pub offered: Option<u32>,
+    /// Arrived whole.
+    pub arrived: u32,
+    /// Given up by the sender, by a rule; null for bulk flows and applications, as what follows.
+    pub given_up: Option<u32>,
+    /// Known to be lost: something of them had no room at the sender, or did not arrive. When the flow is done, all that were
+    /// neither given up nor arrived whole.
+    pub lost: Option<u32>,
+    /// Given up or lost.
+    pub dropped: Option<u32>,
+    /// Waiting at the sender or in the network; or lost as a whole, which nobody knows yet.
+    pub under_way: Option<u32>,
+}
+
+impl From<Option<FrameFates>> for Counts {
+    fn from(fates: Option<FrameFates>) -> Self {
+        let Some(FrameFates { offered, arrived, given_up, lost, under_way }) = fates else { return Self::default() };
+        Self {
+            offered: Some(offered),
+            arrived,
+            given_up: Some(given_up),
+            lost: Some(lost),
+            dropped: Some(given_up + lost),
+            under_way: Some(under_way),
+        }
+    }
 }
 
 /// Where a flow is; it only moves on.

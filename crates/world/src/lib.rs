@@ -20,7 +20,7 @@ mod utc;
 
 pub use content::{Content, check_codec, load_ladder};
 pub use description::{RunDescription, write_description, write_documents, write_scenario};
-pub use events::{Event, FlowReport, FlowState, Throughput};
+pub use events::{Counts, Event, FlowReport, FlowState, Throughput};
 pub use groups::{group_name, groups, port, session_seed, start_of};
 pub use movie::{MovieError, load_movie, load_sound};
 pub use network::{NetworkError, network_model, read_trace};

@@ -3,8 +3,9 @@
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use framewire_kernel::{FlowLateness, Wakes};
+use framewire_session::{FrameCounts, FrameFates};
 use framewire_units::Timestamp;
-use framewire_world::{Event, FlowReport, FlowState, Throughput};
+use framewire_world::{Counts, Event, FlowReport, FlowState, Throughput};
 
 use super::events::emit;
 
@@ -13,7 +14,8 @@ use super::events::emit;
 pub struct FlowProgress {
     application: bool,
     offered: AtomicU32,
-    dropped: AtomicU32,
+    given_up: AtomicU32,
+    without_room: AtomicU32,
     arrived: AtomicU32,
     incomplete: AtomicU32,
     bytes: AtomicU64,
@@ -30,9 +32,10 @@ impl FlowProgress {
     }
 
     /// Says what the sender has done so far.
-    pub fn set_sender(&self, offered: u32, dropped: u32) {
-        self.offered.store(offered, Ordering::Relaxed);
-        self.dropped.store(dropped, Ordering::Relaxed);
+    pub fn set_sender(&self, counts: FrameCounts) {
+        self.offered.store(counts.offered, Ordering::Relaxed);
+        self.given_up.store(counts.given_up, Ordering::Relaxed);
+        self.without_room.store(counts.lost, Ordering::Relaxed);
     }
 
     /// Adds payload that arrived, and says how many frames are whole and how many came with something missing.
@@ -42,17 +45,24 @@ impl FlowProgress {
         self.incomplete.store(incomplete, Ordering::Relaxed);
     }
 
-    /// Frames given to the transport, where that is known.
-    fn offered(&self) -> Option<u32> {
-        let offered = self.offered.load(Ordering::Relaxed);
-        (!self.application || offered > 0).then_some(offered)
-    }
-
-    /// Frames that are known to be lost: given up by the sender, or come with something missing. A frame may be both,
-    /// so the larger count is shown, which is never too large.
-    fn lost(&self) -> Option<u32> {
-        let lost = self.dropped.load(Ordering::Relaxed).max(self.incomplete.load(Ordering::Relaxed));
-        (!self.application).then_some(lost)
+    /// Where the frames are, as far as that is known. What the receiver knows is read first, as what it has was offered before.
+    fn counts(&self) -> Counts {
+        let read = |counter: &AtomicU32| counter.load(Ordering::Relaxed);
+        let has_ended = self.is_done();
+        let receiver =
+            FrameCounts { arrived: read(&self.arrived), lost: read(&self.incomplete), ..FrameCounts::default() };
+        let sender = FrameCounts {
+            offered: read(&self.offered),
+            given_up: read(&self.given_up),
+            lost: read(&self.without_room),
+            ..FrameCounts::default()
+        };
+        match (self.application, sender.offered) {
+            (false, _) => Some(FrameFates::of(sender, receiver, has_ended)).into(),
+            (true, offered) => {
+                Counts { offered: (offered > 0).then_some(offered), arrived: receiver.arrived, ..Counts::default() }
+            }
+        }
     }
 
     /// How late the sender's thread is.
@@ -92,10 +102,8 @@ pub fn show(flow: &str, progress: &FlowProgress, frames: u32, throughput: &mut T
     emit(&Event::Progress(FlowReport {
         flow,
         elapsed_s: now.as_secs_f64(),
-        offered: progress.offered(),
         frames,
-        arrived: progress.arrived.load(Ordering::Relaxed),
-        dropped: progress.lost(),
+        counts: progress.counts(),
         throughput_bps: throughput.since_last(progress.bytes.load(Ordering::Relaxed), state, now),
         state,
     }));
@@ -128,11 +136,15 @@ mod tests {
     #[test]
     fn what_is_not_known_of_an_application_is_not_told() {
         let (own, theirs) = (FlowProgress::new(false), FlowProgress::new(true));
-        assert_eq!((own.offered(), own.lost()), (Some(0), Some(0)));
-        assert_eq!((theirs.offered(), theirs.lost()), (None, None));
-        own.set_sender(3, 1);
-        theirs.set_sender(3, 0);
-        assert_eq!((own.offered(), own.lost()), (Some(3), Some(1)));
-        assert_eq!((theirs.offered(), theirs.lost()), (Some(3), None));
+        let known = |progress: &FlowProgress| (progress.counts().offered, progress.counts().dropped);
+        assert_eq!(known(&own), (Some(0), Some(0)));
+        assert_eq!(known(&theirs), (None, None));
+        let counts = FrameCounts { offered: 3, given_up: 1, ..FrameCounts::default() };
+        own.set_sender(counts);
+        theirs.set_sender(FrameCounts { given_up: 0, ..counts });
+        assert_eq!(known(&own), (Some(3), Some(1)));
+        assert_eq!(known(&theirs), (Some(3), None));
+        let own = own.counts();
+        assert_eq!((own.given_up, own.lost, own.under_way), (Some(1), Some(0), Some(2)));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use framewire_session::FrameCounts;
 use framewire_units::Timestamp;
 
 use super::feeding::{Fed, Feeding};
@@ -137,7 +138,7 @@ impl Sending<'_> {
     fn drive(&mut self, now: Timestamp) {
         let Some(feeding) = &mut self.feeding else { return };
         feeding.drive(now);
-        self.flow.progress.set_sender(feeding.offered(), 0);
+        self.flow.progress.set_sender(FrameCounts { offered: feeding.offered(), ..FrameCounts::default() });
         if feeding.offered() == self.flow.setup.plan.len() {
             self.flow.progress.set_state(FlowState::Draining);
         }

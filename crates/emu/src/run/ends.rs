@@ -169,8 +169,10 @@ impl Driven<'_> {
     fn show(&self, sockets: &mut FlowSockets<Clock>) {
         let (progress, shown) = (self.flow.progress, self.end.progress());
         match self.which {
-            End::Sender => progress.set_sender(shown.frames.0, shown.frames.1),
-            End::Receiver => progress.add_received(sockets.take_count(), shown.frames.0, shown.frames.1),
+            End::Sender => progress.set_sender(shown.frames),
+            End::Receiver => {
+                progress.add_received(sockets.take_count(), shown.frames.arrived, shown.frames.lost);
+            }
         }
         if shown.is_draining {
             progress.set_state(FlowState::Draining);

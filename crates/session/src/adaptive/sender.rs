@@ -10,8 +10,9 @@ use framewire_units::Timestamp;
 use framewire_wire::vtp::{Reason, VIDEO_HEADER_LENGTH, VideoHeader};
 
 use super::{LadderContent, channel_id, channel_of, channels};
+use crate::frame_counts::FrameCounts;
 use crate::half::{Arrival, Channel, ChannelId, Channels, Half, Wait};
-use crate::sender::{SenderLog, SenderProgress};
+use crate::sender::SenderLog;
 
 /// The sender's side of an adaptive flow.
 ///
@@ -29,7 +30,7 @@ pub struct AdaptiveSender {
     /// By frame, the level that it was sent from or would have been.
     levels: Vec<Option<u8>>,
     log: SenderLog,
-    progress: SenderProgress,
+    counts: FrameCounts,
 }
 
 impl AdaptiveSender {
@@ -44,7 +45,7 @@ impl AdaptiveSender {
             waiting: None,
             levels: Vec::new(),
             log,
-            progress: SenderProgress::default(),
+            counts: FrameCounts::default(),
         }
     }
 
@@ -101,9 +102,9 @@ impl AdaptiveSender {
         }
     }
 
-    /// Counters for a progress display.
-    pub(crate) fn progress(&self) -> SenderProgress {
-        self.progress
+    /// What it knows of its frames.
+    pub(crate) fn counts(&self) -> FrameCounts {
+        self.counts
     }
 
     /// All that the server knows of the stream; `None` before video flows and after it has ended.
@@ -148,7 +149,7 @@ impl AdaptiveSender {
         if let Some(frame) = frame.filter(|&frame| self.levels.len() <= frame as usize) {
             self.leave_out(now, frame);
             self.levels.push(Some(header.level));
-            self.progress.offered += 1;
+            self.counts.offered += 1;
             self.event(frame, now, FrameEventKind::Offered);
             self.event(frame, now, FrameEventKind::FirstByte);
         }
@@ -171,8 +172,8 @@ impl AdaptiveSender {
         while self.levels.len() < frame as usize {
             let left_out = self.levels.len() as u32;
             self.levels.push(self.levels.last().copied().flatten());
-            self.progress.offered += 1;
-            self.progress.discarded += 1;
+            self.counts.offered += 1;
+            self.counts.given_up += 1;
             self.event(left_out, now, FrameEventKind::Offered);
             let rule = "left out by the server".to_owned();
             self.event(left_out, now, FrameEventKind::Discarded { place: Place::SenderPipeline, rule });

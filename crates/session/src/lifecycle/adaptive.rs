@@ -12,8 +12,8 @@ use super::received_movie::ReceivedMovie;
 use super::sampling::Sampling;
 use super::sockets::{Came, HostSockets};
 use crate::adaptive::{AdaptiveReceiver, AdaptiveSender};
+use crate::frame_counts::FrameCounts;
 use crate::half::{Arrival, ChannelId, Channels, Half, Wait};
-use crate::sender::SenderProgress;
 
 /// The time that a stopped server may still take: teardowns for two seconds, if its device lets them leave.
 const TEARDOWN_TIME: Duration = Duration::from_millis(2_500);
@@ -124,9 +124,9 @@ impl AdaptiveServing {
         self.sender.state()
     }
 
-    /// Counters for a progress display.
-    pub fn counts(&self) -> SenderProgress {
-        self.sender.progress()
+    /// What it knows of its frames.
+    pub fn counts(&self) -> FrameCounts {
+        self.sender.counts()
     }
 
     fn status(&self, receiver: Option<String>) -> FlowStatus {
@@ -191,8 +191,7 @@ impl FlowEnd for AdaptiveServing {
     }
 
     fn progress(&self) -> EndProgress {
-        let SenderProgress { offered, discarded } = self.counts();
-        EndProgress { frames: (offered, discarded), is_draining: self.offered_all() }
+        EndProgress { frames: self.counts(), is_draining: self.offered_all() }
     }
 }
 
@@ -268,8 +267,9 @@ impl AdaptiveViewing {
     }
 
     /// Frames that arrived whole so far, and those that the client gave up.
-    pub fn frames(&self) -> (u32, u32) {
-        (self.receiver.complete_frames(), self.receiver.incomplete_frames())
+    pub fn counts(&self) -> FrameCounts {
+        let (arrived, lost) = (self.receiver.complete_frames(), self.receiver.incomplete_frames());
+        FrameCounts { arrived, lost, ..FrameCounts::default() }
     }
 
     /// What the flow leaves behind, now that both ends have ended, and the movie as received where that was kept in memory.
@@ -344,6 +344,6 @@ impl FlowEnd for AdaptiveViewing {
     }
 
     fn progress(&self) -> EndProgress {
-        EndProgress { frames: self.frames(), is_draining: false }
+        EndProgress { frames: self.counts(), is_draining: false }
     }
 }

@@ -9,14 +9,14 @@ use super::receiving::MovieReceiving;
 use super::sending::MovieSending;
 use super::sockets::HostSockets;
 use crate::flow::{BuildError, Halves};
+use crate::frame_counts::FrameCounts;
 use crate::half::{ChannelId, Wait};
 
 /// What is shown of an end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EndProgress {
-    /// Frames: at the sender those given to the transport, and those that it gave up; at the receiver those that came whole,
-    /// and those of which something was missing.
-    pub frames: (u32, u32),
+    /// Its frames.
+    pub frames: FrameCounts,
     /// All is written, and has still to leave the host.
     pub is_draining: bool,
 }

@@ -11,6 +11,7 @@ use super::received_movie::ReceivedMovie;
 use super::sending::MovieSending;
 use super::sockets::{Came, HostSockets};
 use crate::channels::{MOVIE_CHANNEL, SOUND_CHANNEL};
+use crate::frame_counts::FrameCounts;
 use crate::half::{Arrival, ChannelId, Half, Wait};
 use crate::receiver::{ReceiverLog, ReceiverSession};
 
@@ -82,6 +83,12 @@ impl MovieReceiving {
     /// Frames that arrived whole so far, and those of which something was missing.
     pub fn frames(&self) -> (u32, u32) {
         (self.session.complete_frames(), self.session.incomplete_frames())
+    }
+
+    /// The same as what this end knows of the frames.
+    pub fn counts(&self) -> FrameCounts {
+        let (arrived, lost) = self.frames();
+        FrameCounts { arrived, lost, ..FrameCounts::default() }
     }
 
     /// What the flow leaves behind, now that both ends have ended, and the movie as received where that was kept in memory.
@@ -197,6 +204,6 @@ impl FlowEnd for MovieReceiving {
     }
 
     fn progress(&self) -> EndProgress {
-        EndProgress { frames: self.frames(), is_draining: false }
+        EndProgress { frames: self.counts(), is_draining: false }
     }
 }

@@ -10,8 +10,9 @@ use super::outcome::{FlowOutcome, joined};
 use super::sampling::{SAMPLE_INTERVAL, Sampling};
 use super::sockets::{Came, HostSockets};
 use crate::channels::MOVIE_CHANNEL;
+use crate::frame_counts::FrameCounts;
 use crate::half::{Arrival, ChannelId, ChannelKind, ChannelSet, Half, Wait};
-use crate::sender::{SenderLog, SenderProgress, SenderSession};
+use crate::sender::{SenderLog, SenderSession};
 
 /// Where a sender is.
 #[derive(Clone, Debug)]
@@ -111,8 +112,8 @@ impl MovieSending {
     }
 
     /// Counters for a progress display.
-    pub fn counts(&self) -> SenderProgress {
-        self.session.progress()
+    pub fn counts(&self) -> FrameCounts {
+        self.session.counts()
     }
 
     /// What the flow leaves behind at its sender, now that it has ended, where the receiver is elsewhere.
@@ -208,7 +209,6 @@ impl FlowEnd for MovieSending {
     }
 
     fn progress(&self) -> EndProgress {
-        let SenderProgress { offered, discarded } = self.session.progress();
-        EndProgress { frames: (offered, discarded), is_draining: self.is_draining() }
+        EndProgress { frames: self.session.counts(), is_draining: self.is_draining() }
     }
 }

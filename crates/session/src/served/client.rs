@@ -116,8 +116,8 @@ impl Stage {
     /// Notes what became of the frames that were written meanwhile; the packets in which they went.
     fn note(&mut self) -> Vec<PacketSent> {
         let Some((Body::Movie { session, .. }, record)) = &mut self.playing else { return Vec::new() };
-        let (progress, late) = (session.progress(), session.take_lateness());
-        record.frames = [progress.offered, progress.discarded];
+        let (counts, late) = (session.counts(), session.take_lateness());
+        record.frames = [counts.offered, counts.missing()];
         record.latest = record.latest.max(late.iter().max().copied());
         self.late.extend(late);
         session.take_packets()

@@ -4,7 +4,7 @@ use framewire_link::Port;
 use framewire_recording::record::RateSample;
 use framewire_session::half::{Arrival, ChannelId};
 use framewire_session::lifecycle::{AdaptiveServing, AdaptiveViewing, FlowOutcome};
-use framewire_session::{AdaptiveSetup, SenderProgress};
+use framewire_session::{AdaptiveSetup, FrameCounts};
 use framewire_units::{Duration, Timestamp};
 
 use crate::record::FlowWires;
@@ -111,9 +111,9 @@ impl AdaptiveFlow {
         self.never || self.viewing.is_finished() && self.serving.is_finished() && !self.serving.is_waiting()
     }
 
-    /// What the server has done, the frames that arrived whole and with something missing, and whether all were offered.
-    pub(crate) fn progress(&self) -> (SenderProgress, (u32, u32), bool) {
-        (self.serving.counts(), self.viewing.frames(), self.serving.offered_all())
+    /// What server and client know of the frames, and whether all were offered.
+    pub(crate) fn progress(&self) -> ([FrameCounts; 2], bool) {
+        ([self.serving.counts(), self.viewing.counts()], self.serving.offered_all())
     }
 
     /// A datagram comes out at a host.

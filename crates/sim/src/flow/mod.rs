@@ -10,7 +10,7 @@ use framewire_recording::record::RateSample;
 use framewire_scenario::Scenario;
 use framewire_session::half::ChannelId;
 use framewire_session::lifecycle::{FlowOutcome, ReceivedMovie};
-use framewire_session::{ConnectionSettings, Ends, FlowSetup, Halves};
+use framewire_session::{ConnectionSettings, Ends, FlowSetup, FrameFates, Halves};
 use framewire_units::{Seed, Timestamp};
 use framewire_world::{session_seed, start_of};
 
@@ -165,8 +165,9 @@ impl Flow {
             Self::Adaptive(flow) => Some(flow.progress()),
             Self::Bulk(_) => None,
         };
-        let (sent, (arrived, incomplete), is_draining) = counts.unwrap_or_default();
-        let state = match (self.is_done(), is_draining) {
+        let is_draining = counts.is_some_and(|(_, is_draining)| is_draining);
+        let is_done = self.is_done();
+        let state = match (is_done, is_draining) {
             (true, _) => FlowState::Done,
             (false, true) => FlowState::Draining,
             (false, false) => FlowState::Streaming,
@@ -175,10 +176,7 @@ impl Flow {
             flow: 0,
             at: Timestamp::ZERO,
             frames: 0,
-            offered: counts.map(|_| sent.offered),
-            arrived,
-            // A frame may be given up by the sender and come with something missing: the larger count is never too large.
-            dropped: counts.map(|_| sent.discarded.max(incomplete)),
+            fates: counts.map(|([sender, receiver], _)| FrameFates::of(sender, receiver, is_done)),
             received: 0,
             state,
         }

@@ -1,7 +1,7 @@
 //! A flow of the movie: its two ends, its socket, and what they wait for.
 
 use framewire_link::Port;
-use framewire_session::SenderProgress;
+use framewire_session::FrameCounts;
 use framewire_session::half::{Arrival, ChannelId};
 use framewire_session::lifecycle::{FlowEnd, FlowOutcome, MovieReceiving, MovieSending, Notice, Settling};
 use framewire_units::Timestamp;
@@ -42,9 +42,10 @@ impl MovieFlow {
         self.sending.has_ended() && self.settling.is_none() && self.receiving.has_ended()
     }
 
-    /// What the sender has done, the frames that arrived whole and with something missing, and whether all were offered.
-    pub(crate) fn progress(&self) -> (SenderProgress, (u32, u32), bool) {
-        (self.sending.counts(), self.receiving.frames(), self.sending.is_draining() || self.sending.has_ended())
+    /// What sender and receiver know of the frames, and whether all were offered.
+    pub(crate) fn progress(&self) -> ([FrameCounts; 2], bool) {
+        let is_draining = self.sending.is_draining() || self.sending.has_ended();
+        ([self.sending.counts(), self.receiving.counts()], is_draining)
     }
 
     /// A packet of this flow comes out at a host.
