@@ -3,9 +3,9 @@
 use crate::access_unit::Codec;
 use crate::error::ScanError;
 use crate::headers::BadField;
-use crate::index::{FrameRate, PictureStructure, PictureType, SequenceHeader};
-use crate::scanner::{CodedFrame, Damage, ScanSummary, StreamScanner};
-use crate::start_code::{self, Unit, UnitCutter};
+use crate::index::{FrameRate, PictureStructure, PictureType};
+use crate::scanner::{CodedFrame, Damage, ScanSummary, StartCodeScanner, Stated, StreamScanner, Tiling, UnitAssembler};
+use crate::start_code::{self, Unit};
 use crate::{h264, h265};
 
 /// How many bytes of a NAL unit are kept: parameter sets and slice headers are shorter, but for a sequence parameter
@@ -46,16 +46,6 @@ pub(crate) struct Slice {
     pub(crate) structure: PictureStructure,
 }
 
-/// What the stream states of itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stated {
-    pub(crate) codec: Codec,
-    pub(crate) width: u32,
-    pub(crate) height: u32,
-    pub(crate) frame_rate: Option<FrameRate>,
-    pub(crate) progressive: bool,
-}
-
 #[derive(Debug)]
 enum Finder {
     H264(h264::Finder),
@@ -78,13 +68,6 @@ impl Finder {
     }
 }
 
-/// The scanner of either codec; its contract is that of [`Scanner`](crate::Scanner).
-#[derive(Debug)]
-struct NalScanner {
-    cutter: UnitCutter<KEPT>,
-    assembler: Assembler,
-}
-
 /// Puts NAL units together to access units.
 #[derive(Debug)]
 struct Assembler {
@@ -92,51 +75,26 @@ struct Assembler {
     finder: Finder,
     /// Where what precedes the next picture begins.
     pending: Option<u64>,
-    open: Option<CodedFrame>,
-    first_frame: Option<u64>,
+    frames: Tiling,
     damage: Damage,
 }
 
 /// That of H.264.
 pub(crate) fn h264() -> Box<dyn StreamScanner> {
-    Box::new(NalScanner::new(Codec::H264, Finder::H264(h264::Finder::default())))
+    scanner(Codec::H264, Finder::H264(h264::Finder::default()))
 }
 
 /// That of H.265.
 pub(crate) fn h265() -> Box<dyn StreamScanner> {
-    Box::new(NalScanner::new(Codec::H265, Finder::H265(h265::Finder::default())))
+    scanner(Codec::H265, Finder::H265(h265::Finder::default()))
 }
 
-impl NalScanner {
-    fn new(codec: Codec, finder: Finder) -> Self {
-        let damage = Damage::default();
-        let assembler = Assembler { codec, finder, pending: None, open: None, first_frame: None, damage };
-        Self { cutter: UnitCutter::new(), assembler }
-    }
+fn scanner(codec: Codec, finder: Finder) -> Box<dyn StreamScanner> {
+    let (frames, damage) = (Tiling::default(), Damage::default());
+    Box::new(StartCodeScanner::new(Assembler { codec, finder, pending: None, frames, damage }))
 }
 
-impl StreamScanner for NalScanner {
-    fn feed(&mut self, chunk: &[u8], sink: &mut dyn FnMut(CodedFrame)) {
-        let assembler = &mut self.assembler;
-        self.cutter.feed(chunk, &mut |unit| assembler.take(&unit, sink));
-    }
-
-    fn finish(
-        self: Box<Self>,
-        frame_rate: Option<FrameRate>,
-        sink: &mut dyn FnMut(CodedFrame),
-    ) -> Result<ScanSummary, ScanError> {
-        let Self { mut cutter, mut assembler } = *self;
-        cutter.finish(&mut |unit| assembler.take(&unit, sink));
-        assembler.finish(cutter.length(), frame_rate, sink)
-    }
-
-    fn last_frame(&self) -> Option<u64> {
-        self.assembler.open.as_ref().map(|frame| frame.offset)
-    }
-}
-
-impl Assembler {
+impl UnitAssembler<KEPT> for Assembler {
     fn take(&mut self, unit: &Unit<KEPT>, sink: &mut dyn FnMut(CodedFrame)) {
         // `zero_byte` belongs to the NAL unit that it stands before (B.1).
         let start = unit.offset - u64::from(unit.zero_before);
@@ -153,69 +111,32 @@ impl Assembler {
         }
     }
 
+    fn frames(&self) -> &Tiling {
+        &self.frames
+    }
+
+    fn frames_mut(&mut self) -> &mut Tiling {
+        &mut self.frames
+    }
+
+    fn summary(&self, length: u64, frame_rate: Option<FrameRate>) -> Result<ScanSummary, ScanError> {
+        self.frames.summary(self.codec, self.finder.stated(), length, frame_rate, self.damage)
+    }
+}
+
+impl Assembler {
     fn take_slice(&mut self, start: u64, slice: Slice, sink: &mut dyn FnMut(CodedFrame)) {
         let before = self.pending.take();
-        match &mut self.open {
+        match self.frames.open_mut() {
             Some(frame) if !slice.begins_picture => frame.kind = frame.kind.max(slice.kind),
             Some(frame) if slice.completes_frame => frame.structure = slice.structure,
             // The first slices are lost.
             None if !slice.begins_picture => self.damage.orphan_slices += 1,
             _ => {
-                let start = before.unwrap_or(start);
-                self.close_open_frame(start, sink);
-                self.first_frame.get_or_insert(start);
-                self.open = Some(CodedFrame {
-                    offset: start,
-                    size: 0,
-                    kind: slice.kind,
-                    temporal_reference: 0,
-                    structure: slice.structure,
-                    gop_header: None,
-                    after_sequence_end: false,
-                    shown_fields: 2,
-                });
+                let frame = CodedFrame::begun_at(before.unwrap_or(start), slice.kind);
+                self.frames.begin(CodedFrame { structure: slice.structure, ..frame }, sink);
             }
         }
-    }
-
-    fn close_open_frame(&mut self, end: u64, sink: &mut dyn FnMut(CodedFrame)) {
-        if let Some(mut frame) = self.open.take() {
-            frame.size = end - frame.offset;
-            sink(frame);
-        }
-    }
-
-    fn finish(
-        mut self,
-        length: u64,
-        frame_rate: Option<FrameRate>,
-        sink: &mut dyn FnMut(CodedFrame),
-    ) -> Result<ScanSummary, ScanError> {
-        self.close_open_frame(length, sink);
-        let (Some(stated), Some(first_frame)) = (self.finder.stated(), self.first_frame) else {
-            return Err(if length == 0 {
-                ScanError::Empty
-            } else {
-                ScanError::NoAccessUnit { codec: self.codec, length }
-            });
-        };
-        let frame_rate = stated.frame_rate.or(frame_rate).ok_or(ScanError::NoFrameRate { codec: self.codec })?;
-        let side = |samples: u32| u16::try_from(samples).unwrap_or(u16::MAX);
-        let sequence = SequenceHeader {
-            codec: self.codec,
-            width: side(stated.width),
-            height: side(stated.height),
-            frame_rate,
-            bit_rate: None,
-            mpeg2: false,
-            progressive: stated.progressive,
-        };
-        Ok(ScanSummary {
-            sequence,
-            states_frame_rate: stated.frame_rate.is_some(),
-            length,
-            damage: Damage { leading_bytes: first_frame, ..self.damage },
-        })
     }
 }
 

@@ -6,8 +6,8 @@ use super::sequence::SequenceHeader;
 use crate::access_unit::Codec;
 use crate::error::ScanError;
 use crate::headers::BadField;
-use crate::index::{self, FrameRate, PictureStructure, PictureType};
-use crate::scanner::{CodedFrame, Damage, ScanSummary, StreamScanner};
+use crate::index::{FrameRate, PictureType};
+use crate::scanner::{CodedFrame, Damage, ScanSummary, Stated, StreamScanner, Tiling};
 
 /// Bytes of a header that are kept: all of a sequence header with 32 operating points, the most that there are (5.5.1).
 const KEPT: usize = 512;
@@ -40,11 +40,10 @@ pub(super) struct Av1Scanner {
     kept: Vec<u8>,
     /// Where the temporal unit begins in which no frame has come yet.
     pending: Option<u64>,
-    open: Option<CodedFrame>,
+    frames: Tiling,
     sequence: Option<SequenceHeader>,
     /// Of the first frame: that of the sequence is the largest which one may have.
     size: Option<(u16, u16)>,
-    first_frame: Option<u64>,
     damage: Damage,
 }
 
@@ -57,10 +56,9 @@ impl Default for Av1Scanner {
             header: Vec::with_capacity(LONGEST_HEADER),
             kept: Vec::new(),
             pending: None,
-            open: None,
+            frames: Tiling::default(),
             sequence: None,
             size: None,
-            first_frame: None,
             damage: Damage::default(),
         }
     }
@@ -115,32 +113,14 @@ impl Av1Scanner {
         if size == 0 { Place::Header } else { Place::Content { obu_type, layer, left: size } }
     }
 
-    fn close_open_frame(&mut self, end: u64, sink: &mut dyn FnMut(CodedFrame)) {
-        if let Some(mut frame) = self.open.take() {
-            frame.size = end - frame.offset;
-            sink(frame);
-        }
-    }
-
     /// The first of its temporal unit begins one of the movie. Before the first sequence header no frame can be read.
     fn take_frame(&mut self, sink: &mut dyn FnMut(CodedFrame)) {
         let start = self.pending.take();
         let (Some(start), Some(_)) = (start, &self.sequence) else {
-            self.damage.orphan_slices += u64::from(self.open.is_none());
+            self.damage.orphan_slices += u64::from(self.frames.open().is_none());
             return;
         };
-        self.close_open_frame(start, sink);
-        self.first_frame.get_or_insert(start);
-        self.open = Some(CodedFrame {
-            offset: start,
-            size: 0,
-            kind: PictureType::P,
-            temporal_reference: 0,
-            structure: PictureStructure::Frame,
-            gop_header: None,
-            after_sequence_end: false,
-            shown_fields: 2,
-        });
+        self.frames.begin(CodedFrame::begun_at(start, PictureType::P), sink);
     }
 
     /// Takes as much of a unit's content as the chunk has; returns the rest.
@@ -187,37 +167,21 @@ impl StreamScanner for Av1Scanner {
         }
     }
 
-    fn finish(
-        mut self: Box<Self>,
-        frame_rate: Option<FrameRate>,
-        sink: &mut dyn FnMut(CodedFrame),
-    ) -> Result<ScanSummary, ScanError> {
-        let length = self.offset;
-        self.close_open_frame(length, sink);
-        let codec = Codec::Av1;
-        let (Some(stated), Some(first_frame)) = (self.sequence, self.first_frame) else {
-            return Err(if length == 0 { ScanError::Empty } else { ScanError::NoAccessUnit { codec, length } });
-        };
-        let (width, height) = self.size.unwrap_or(stated.size);
-        let sequence = index::SequenceHeader {
-            codec,
-            width,
-            height,
-            frame_rate: stated.frame_rate.or(frame_rate).ok_or(ScanError::NoFrameRate { codec })?,
-            bit_rate: None,
-            mpeg2: false,
-            progressive: true,
-        };
-        Ok(ScanSummary {
-            sequence,
-            states_frame_rate: stated.frame_rate.is_some(),
-            length,
-            damage: Damage { leading_bytes: first_frame, ..self.damage },
-        })
+    fn end(&mut self, sink: &mut dyn FnMut(CodedFrame)) {
+        self.frames.end(self.offset, sink);
+    }
+
+    fn summary(&self, frame_rate: Option<FrameRate>) -> Result<ScanSummary, ScanError> {
+        let stated = self.sequence.as_ref().map(|sequence| {
+            let (width, height) = self.size.unwrap_or(sequence.size);
+            let frame_rate = sequence.frame_rate;
+            Stated { width: width.into(), height: height.into(), frame_rate, progressive: true }
+        });
+        self.frames.summary(Codec::Av1, stated, self.offset, frame_rate, self.damage)
     }
 
     fn last_frame(&self) -> Option<u64> {
-        self.open.as_ref().map(|frame| frame.offset)
+        self.frames.open().map(|frame| frame.offset)
     }
 }
 

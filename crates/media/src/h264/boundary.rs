@@ -1,10 +1,10 @@
 //! Where access units begin in a byte stream (ITU-T H.264, 7.4.1.2.3 and 7.4.1.2.4).
 
-use crate::access_unit::Codec;
 use crate::h264::parameter_sets::ParameterSets;
 use crate::h264::slice_header::{Fields, PictureHeader, SliceHeader, nal_type};
 use crate::index::PictureStructure;
-use crate::nal_scanner::{Role, Slice, Stated};
+use crate::nal_scanner::{Role, Slice};
+use crate::scanner::Stated;
 
 /// Tells what each NAL unit is to the access units around it.
 #[derive(Debug, Default)]
@@ -60,7 +60,6 @@ impl Finder {
             && let Ok(sequence) = self.sets.sequence(set.sequence)
         {
             self.stated = Some(Stated {
-                codec: Codec::H264,
                 width: sequence.width,
                 height: sequence.height,
                 frame_rate: sequence.frame_rate,

@@ -1,10 +1,10 @@
 //! Where access units begin in a byte stream (ITU-T H.265, 7.4.2.4.4).
 
-use crate::access_unit::Codec;
 use crate::h265::parameter_sets::ParameterSets;
 use crate::h265::slice_header::{NalHeader, SliceHeader, nal_type};
 use crate::index::{PictureStructure, PictureType};
-use crate::nal_scanner::{Role, Slice, Stated};
+use crate::nal_scanner::{Role, Slice};
+use crate::scanner::Stated;
 
 /// Tells what each NAL unit is to the access units around it.
 #[derive(Debug, Default)]
@@ -57,7 +57,6 @@ impl Finder {
             && let Ok(sequence) = self.sets.sequence(id)
         {
             self.stated = Some(Stated {
-                codec: Codec::H265,
                 width: sequence.width,
                 height: sequence.height,
                 frame_rate: sequence.frame_rate,

@@ -5,8 +5,8 @@ use memchr::memchr;
 use super::{SIZE_BYTES, Size, is_start_of_frame, marker, size_of, stands_alone};
 use crate::access_unit::Codec;
 use crate::error::ScanError;
-use crate::index::{FrameRate, PictureStructure, PictureType, SequenceHeader};
-use crate::scanner::{CodedFrame, Damage, ScanSummary, StreamScanner};
+use crate::index::{FrameRate, PictureType};
+use crate::scanner::{CodedFrame, Damage, ScanSummary, Stated, StreamScanner, Tiling};
 
 /// What the next byte is.
 #[derive(Clone, Copy, Debug)]
@@ -33,11 +33,10 @@ pub(super) struct JpegScanner {
     /// The beginning of the segment that is read.
     segment: [u8; SIZE_BYTES],
     kept: usize,
-    open: Option<CodedFrame>,
+    frames: Tiling,
     /// The image has a frame header.
     has_header: bool,
     size: Option<Size>,
-    first_frame: Option<u64>,
     damage: Damage,
 }
 
@@ -48,10 +47,9 @@ impl Default for JpegScanner {
             offset: 0,
             segment: [0; SIZE_BYTES],
             kept: 0,
-            open: None,
+            frames: Tiling::default(),
             has_header: false,
             size: None,
-            first_frame: None,
             damage: Damage::default(),
         }
     }
@@ -74,7 +72,7 @@ impl JpegScanner {
                 Place::Marker
             }
             (Place::DataMarker | Place::SecondByte, marker::END_OF_IMAGE) => Place::Data,
-            (Place::DataMarker, _) if self.open.is_none() => Place::Data,
+            (Place::DataMarker, _) if self.frames.open().is_none() => Place::Data,
             (Place::DataMarker | Place::SecondByte, second) if stands_alone(second) => Place::Marker,
             (Place::DataMarker | Place::SecondByte, second) => {
                 self.kept = 0;
@@ -87,28 +85,14 @@ impl JpegScanner {
     }
 
     fn begin_image(&mut self, sink: &mut dyn FnMut(CodedFrame)) {
-        let start = self.offset - 1;
-        self.end_image(start, sink);
-        self.first_frame.get_or_insert(start);
+        self.check_image();
         self.has_header = false;
-        self.open = Some(CodedFrame {
-            offset: start,
-            size: 0,
-            kind: PictureType::I,
-            temporal_reference: 0,
-            structure: PictureStructure::Frame,
-            gop_header: None,
-            after_sequence_end: false,
-            shown_fields: 2,
-        });
+        self.frames.begin(CodedFrame::begun_at(self.offset - 1, PictureType::I), sink);
     }
 
-    fn end_image(&mut self, end: u64, sink: &mut dyn FnMut(CodedFrame)) {
-        if let Some(mut frame) = self.open.take() {
-            frame.size = end - frame.offset;
-            self.damage.bad_headers += u64::from(!self.has_header);
-            sink(frame);
-        }
+    /// Counts an image that ends without a frame header.
+    fn check_image(&mut self) {
+        self.damage.bad_headers += u64::from(self.frames.open().is_some() && !self.has_header);
     }
 
     fn take_length(&mut self, second: u8, byte: u8) -> Place {
@@ -172,30 +156,22 @@ impl StreamScanner for JpegScanner {
         }
     }
 
-    fn finish(
-        mut self: Box<Self>,
-        frame_rate: Option<FrameRate>,
-        sink: &mut dyn FnMut(CodedFrame),
-    ) -> Result<ScanSummary, ScanError> {
-        let length = self.offset;
-        self.end_image(length, sink);
-        let codec = Codec::MotionJpeg;
-        let (Some(size), Some(first_frame)) = (self.size, self.first_frame) else {
-            return Err(if length == 0 { ScanError::Empty } else { ScanError::NoAccessUnit { codec, length } });
-        };
-        let frame_rate = frame_rate.ok_or(ScanError::NoFrameRate { codec })?;
-        let Size { width, height } = size;
-        let sequence =
-            SequenceHeader { codec, width, height, frame_rate, bit_rate: None, mpeg2: false, progressive: true };
-        Ok(ScanSummary {
-            sequence,
-            states_frame_rate: false,
-            length,
-            damage: Damage { leading_bytes: first_frame, ..self.damage },
-        })
+    fn end(&mut self, sink: &mut dyn FnMut(CodedFrame)) {
+        self.check_image();
+        self.frames.end(self.offset, sink);
+    }
+
+    fn summary(&self, frame_rate: Option<FrameRate>) -> Result<ScanSummary, ScanError> {
+        let stated = self.size.map(|Size { width, height }| Stated {
+            width: width.into(),
+            height: height.into(),
+            frame_rate: None,
+            progressive: true,
+        });
+        self.frames.summary(Codec::MotionJpeg, stated, self.offset, frame_rate, self.damage)
     }
 
     fn last_frame(&self) -> Option<u64> {
-        self.open.as_ref().filter(|_| self.has_header).map(|frame| frame.offset)
+        self.frames.open().filter(|_| self.has_header).map(|frame| frame.offset)
     }
 }

@@ -15,7 +15,6 @@ use crate::headers::BadField;
 use crate::index::{GopHeader, PictureType};
 use crate::mpeg4::clock::VopClock;
 use crate::mpeg4::headers::{VideoObjectLayer, VopHeader, is_header, is_layer, value};
-use crate::mpeg4::scanner::Mpeg4Scanner;
 use crate::nal_scanner;
 use crate::recovery::Recovery;
 use crate::references::{ReferenceTracker, key_kind};
@@ -39,7 +38,7 @@ pub(crate) const PROFILE: Profile = Profile {
     }),
     holds_picture_data: Some(|unit| unit.first() == Some(&value::VOP)),
     reader: |_| Box::new(Reader::default()),
-    scanner: Some(|| Box::new(Mpeg4Scanner::default())),
+    scanner: Some(scanner::scanner),
     indexer: || UnitIndexer::of(Reader::default(), ShownBy::Types),
     recognises,
 };

@@ -6,9 +6,9 @@ use super::pace::Pace;
 use crate::access_unit::Codec;
 use crate::error::ScanError;
 use crate::headers::BadField;
-use crate::index::{FrameRate, PictureStructure, PictureType, SequenceHeader};
-use crate::scanner::{CodedFrame, Damage, ScanSummary, StreamScanner};
-use crate::start_code::{Unit, UnitCutter};
+use crate::index::{FrameRate, PictureType};
+use crate::scanner::{CodedFrame, Damage, ScanSummary, StartCodeScanner, Stated, StreamScanner, Tiling, UnitAssembler};
+use crate::start_code::Unit;
 
 /// How many bytes of a header are kept: those of a layer are read up to its size, which ends before the 30th byte; a VOP whose
 /// time base goes on for more than 400 seconds counts as one that cannot be read.
@@ -18,37 +18,8 @@ const KEPT: usize = 64;
 const FIRST_OF_SYSTEMS: u8 = 0xb9;
 
 /// Finds VOPs.
-#[derive(Debug)]
-pub(super) struct Mpeg4Scanner {
-    cutter: UnitCutter<KEPT>,
-    assembler: Assembler,
-}
-
-impl Default for Mpeg4Scanner {
-    fn default() -> Self {
-        Self { cutter: UnitCutter::new(), assembler: Assembler::default() }
-    }
-}
-
-impl StreamScanner for Mpeg4Scanner {
-    fn feed(&mut self, chunk: &[u8], sink: &mut dyn FnMut(CodedFrame)) {
-        let assembler = &mut self.assembler;
-        self.cutter.feed(chunk, &mut |unit| assembler.take(&unit, sink));
-    }
-
-    fn finish(
-        self: Box<Self>,
-        frame_rate: Option<FrameRate>,
-        sink: &mut dyn FnMut(CodedFrame),
-    ) -> Result<ScanSummary, ScanError> {
-        let Self { mut cutter, mut assembler } = *self;
-        cutter.finish(&mut |unit| assembler.take(&unit, sink));
-        assembler.finish(cutter.length(), frame_rate, sink)
-    }
-
-    fn last_frame(&self) -> Option<u64> {
-        self.assembler.open.as_ref().map(|frame| frame.offset)
-    }
+pub(super) fn scanner() -> Box<dyn StreamScanner> {
+    Box::new(StartCodeScanner::new(Assembler::default()))
 }
 
 /// Puts headers and VOPs together to access units.
@@ -63,12 +34,11 @@ struct Assembler {
     pace: Pace,
     /// Where what precedes the next VOP begins.
     pending: Option<u64>,
-    open: Option<CodedFrame>,
-    first_frame: Option<u64>,
+    frames: Tiling,
     damage: Damage,
 }
 
-impl Assembler {
+impl UnitAssembler<KEPT> for Assembler {
     fn take(&mut self, unit: &Unit<KEPT>, sink: &mut dyn FnMut(CodedFrame)) {
         match unit.value {
             value::VOP => return self.take_vop(unit, sink),
@@ -83,6 +53,30 @@ impl Assembler {
         self.pending.get_or_insert(unit.offset);
     }
 
+    fn frames(&self) -> &Tiling {
+        &self.frames
+    }
+
+    fn frames_mut(&mut self) -> &mut Tiling {
+        &mut self.frames
+    }
+
+    fn summary(&self, length: u64, frame_rate: Option<FrameRate>) -> Result<ScanSummary, ScanError> {
+        let stated = self.first_layer.map(|layer| {
+            let fixed =
+                layer.fixed_increment.and_then(|ticks| FrameRate::reduced(layer.resolution.into(), ticks.into()));
+            Stated {
+                width: layer.size.0.into(),
+                height: layer.size.1.into(),
+                frame_rate: self.pace.clone().rate(layer.resolution).or(fixed),
+                progressive: !layer.interlaced,
+            }
+        });
+        self.frames.summary(Codec::Mpeg4Part2, stated, length, frame_rate, self.damage)
+    }
+}
+
+impl Assembler {
     fn take_group(&mut self, unit: &Unit<KEPT>) {
         self.pace.restart();
         match headers::group_of_vop(unit.payload()) {
@@ -113,8 +107,6 @@ impl Assembler {
         let start = self.pending.take().unwrap_or(unit.offset);
         // Before the first layer no VOP can be read.
         let Some(layer) = self.layer else { return };
-        self.close_open_frame(start, sink);
-        self.first_frame.get_or_insert(start);
         let kind = match VopHeader::parse(unit.payload(), layer) {
             Ok(header) => {
                 let time = self.clock.time_of(header, layer.resolution);
@@ -128,53 +120,6 @@ impl Assembler {
                 PictureType::P
             }
         };
-        self.open = Some(CodedFrame {
-            offset: start,
-            size: 0,
-            kind,
-            temporal_reference: 0,
-            structure: PictureStructure::Frame,
-            gop_header: None,
-            after_sequence_end: false,
-            shown_fields: 2,
-        });
-    }
-
-    fn close_open_frame(&mut self, end: u64, sink: &mut dyn FnMut(CodedFrame)) {
-        if let Some(mut frame) = self.open.take() {
-            frame.size = end - frame.offset;
-            sink(frame);
-        }
-    }
-
-    fn finish(
-        mut self,
-        length: u64,
-        frame_rate: Option<FrameRate>,
-        sink: &mut dyn FnMut(CodedFrame),
-    ) -> Result<ScanSummary, ScanError> {
-        self.close_open_frame(length, sink);
-        let codec = Codec::Mpeg4Part2;
-        let (Some(layer), Some(first_frame)) = (self.first_layer, self.first_frame) else {
-            return Err(if length == 0 { ScanError::Empty } else { ScanError::NoAccessUnit { codec, length } });
-        };
-        let fixed = layer.fixed_increment.and_then(|ticks| FrameRate::reduced(layer.resolution.into(), ticks.into()));
-        let stated = self.pace.rate(layer.resolution).or(fixed);
-        let (width, height) = layer.size;
-        let sequence = SequenceHeader {
-            codec,
-            width,
-            height,
-            frame_rate: stated.or(frame_rate).ok_or(ScanError::NoFrameRate { codec })?,
-            bit_rate: None,
-            mpeg2: false,
-            progressive: !layer.interlaced,
-        };
-        Ok(ScanSummary {
-            sequence,
-            states_frame_rate: stated.is_some(),
-            length,
-            damage: Damage { leading_bytes: first_frame, ..self.damage },
-        })
+        self.frames.begin(CodedFrame::begun_at(start, kind), sink);
     }
 }
