@@ -22,7 +22,7 @@ use crate::h264::slice_header::{Marking, PictureHeader, SliceHeader, nal_type};
 use crate::h264::tracker::{OpenPicture, PictureTracker, RecoveryQuality};
 use crate::index::PictureType;
 use crate::nal::{NalUnits, sei_messages};
-use crate::nal_parameters::ParameterSet;
+use crate::nal_parameters::{ParameterSet, take_listed};
 use crate::nal_scanner;
 use crate::picture_order::{Entry, OutputRule, PictureOrder, turn_of};
 use crate::recovery::RecoveryFollower;
@@ -99,9 +99,11 @@ impl UnitReader for Reader {
         if let Framing::LengthPrefixed(_) = self.framing {
             self.framing = Framing::LengthPrefixed((length_size & 3) + 1);
         }
-        let rest = self.take_sets(rest, sequences & 0x1f).ok_or(bad("a sequence parameter set is cut off"))??;
+        let mut take = |nal: &[u8]| self.take_parameter_set(nal);
+        let sequences = take_listed(rest, u16::from(sequences & 0x1f), &mut take);
+        let rest = sequences.ok_or(bad("a sequence parameter set is cut off"))??;
         let (&pictures, rest) = rest.split_first().ok_or(bad("the number of picture parameter sets is cut off"))?;
-        self.take_sets(rest, pictures).ok_or(bad("a picture parameter set is cut off"))??;
+        take_listed(rest, pictures.into(), &mut take).ok_or(bad("a picture parameter set is cut off"))??;
         Ok(())
     }
 
@@ -140,19 +142,6 @@ impl Reader {
     pub(crate) fn of_whole_stream(mut self) -> Self {
         self.tracker = PictureTracker::of_whole_stream();
         self
-    }
-
-    /// Takes `count` parameter sets, each behind its length in two bytes, and gives what follows.
-    fn take_sets<'a>(&mut self, mut rest: &'a [u8], count: u8) -> Option<Result<&'a [u8], AccessUnitError>> {
-        for _ in 0..count {
-            let (length, after) = rest.split_first_chunk()?;
-            let (nal, after) = after.split_at_checked(u16::from_be_bytes(*length).into())?;
-            if let Err(error) = self.take_parameter_set(nal) {
-                return Some(Err(error));
-            }
-            rest = after;
-        }
-        Some(Ok(rest))
     }
 
     fn take_parameter_set(&mut self, nal: &[u8]) -> Result<(), AccessUnitError> {

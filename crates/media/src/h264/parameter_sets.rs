@@ -3,13 +3,10 @@
 use crate::headers::BadField;
 use crate::index::FrameRate;
 use crate::nal::RbspReader;
-use crate::nal_parameters::{self, ParameterSet};
+use crate::nal_parameters::{self, Cropping, ParameterSet, ceil_log2, default_active, skip_signal_description};
 
 /// Profiles whose sequence parameter sets state the chroma format (7.3.2.1.1).
 const PROFILES_WITH_CHROMA_FORMAT: [u32; 13] = [100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135];
-
-/// `aspect_ratio_idc` that a width and a height follow (table E-1).
-const EXTENDED_SAR: u32 = 255;
 
 /// How picture order counts are derived (8.2.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,16 +81,10 @@ impl ParameterSet for SequenceParameterSet {
         let frames_only = reader.flag()?;
         let _mb_adaptive_frame_field = !frames_only && reader.flag()?;
         let _direct_8x8_inference = reader.flag()?;
-        let crop = if reader.flag()? { [reader.ue()?, reader.ue()?, reader.ue()?, reader.ue()?] } else { [0; 4] };
         let chroma_array_type = if separate_colour_planes { 0 } else { chroma_format };
         let rows_per_map_unit = if frames_only { 1 } else { 2 };
-        // CropUnitX and CropUnitY (7.4.2.1.1).
-        let unit_x = if matches!(chroma_array_type, 1 | 2) { 2 } else { 1 };
-        let unit_y = rows_per_map_unit * if chroma_array_type == 1 { 2 } else { 1 };
-        let cropped = |side: u32, unit: u32, before: u32, after: u32| {
-            let cut = before.saturating_add(after).saturating_mul(unit);
-            side.checked_sub(cut).filter(|side| *side > 0).ok_or(BadField { name: "frame_cropping", value: Some(cut) })
-        };
+        let cropping = Cropping::parse(reader, chroma_array_type, rows_per_map_unit)?;
+        let (width, height) = cropping.of("frame_cropping", width, map_units * rows_per_map_unit * 16)?;
         let usability = if reader.flag()? { Usability::parse(reader)? } else { Usability::default() };
         Ok(Self {
             id,
@@ -104,8 +95,8 @@ impl ParameterSet for SequenceParameterSet {
             max_reference_frames,
             gaps_allowed,
             frames_only,
-            width: cropped(width, unit_x, crop[0], crop[1])?,
-            height: cropped(map_units * rows_per_map_unit * 16, unit_y, crop[2], crop[3])?,
+            width,
+            height,
             frame_rate: usability.frame_rate,
             reordered: usability.reordered,
         })
@@ -228,22 +219,7 @@ impl Usability {
 
 /// The timing information, and what stands before it.
 fn frame_rate(reader: &mut RbspReader) -> Result<Option<FrameRate>, BadField> {
-    if reader.flag()? && reader.bits(8)? == EXTENDED_SAR {
-        reader.skip_bits(32)?;
-    }
-    if reader.flag()? {
-        let _overscan_appropriate = reader.flag()?;
-    }
-    if reader.flag()? {
-        let _video_format_and_range = reader.bits(4)?;
-        if reader.flag()? {
-            let _colour_description = reader.bits(24)?;
-        }
-    }
-    if reader.flag()? {
-        // chroma sample locations
-        reader.skip_codes(2)?;
-    }
+    skip_signal_description(reader)?;
     if !reader.flag()? {
         return Ok(None);
     }
@@ -315,11 +291,7 @@ impl ParameterSet for PictureParameterSet {
         let _entropy_coding_mode = reader.flag()?;
         let bottom_field_order_present = reader.flag()?;
         skip_slice_groups(reader)?;
-        let mut default_active = |name| reader.ue_at_most(name, 31).map(|minus1| minus1 as usize + 1);
-        let default_active = [
-            default_active("num_ref_idx_l0_default_active_minus1")?,
-            default_active("num_ref_idx_l1_default_active_minus1")?,
-        ];
+        let default_active = default_active(reader, 31)?;
         let weighted_prediction = reader.flag()?;
         let weighted_biprediction = reader.bits(2)?;
         // pic_init_qp_minus26, pic_init_qs_minus26, chroma_qp_index_offset
@@ -350,9 +322,7 @@ fn skip_slice_groups(reader: &mut RbspReader) -> Result<(), BadField> {
         3..=5 => reader.flag().and_then(|_| reader.skip_codes(1)),
         6 => {
             let units = reader.ue_at_most("pic_size_in_map_units_minus1", MAX_SIDE_IN_MACROBLOCKS.pow(2))? + 1;
-            // Ceil(Log2(groups)) bits each.
-            let bits = u32::BITS - (groups - 1).leading_zeros();
-            (0..units).try_for_each(|_| reader.bits(bits).map(drop))
+            (0..units).try_for_each(|_| reader.bits(ceil_log2(groups)).map(drop))
         }
         _ => Ok(()),
     }

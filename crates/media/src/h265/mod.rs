@@ -19,7 +19,7 @@ use crate::h265::slice_header::{NalHeader, SliceHeader, nal_type};
 use crate::h265::tracker::{OpenPicture, PictureTracker};
 use crate::index::PictureType;
 use crate::nal::{NalUnits, sei_messages};
-use crate::nal_parameters::ParameterSet;
+use crate::nal_parameters::{ParameterSet, take_listed};
 use crate::nal_scanner;
 use crate::picture_order::{Entry, OutputRule, PictureOrder, turn_of};
 use crate::recovery::RecoveryFollower;
@@ -146,14 +146,10 @@ impl Reader {
         let (&arrays, mut rest) = rest.split_first()?;
         for _ in 0..arrays {
             let (&[_, count_high, count_low], after) = rest.split_first_chunk()?;
-            rest = after;
-            for _ in 0..u16::from_be_bytes([count_high, count_low]) {
-                let (length, after) = rest.split_first_chunk()?;
-                let (nal, after) = after.split_at_checked(u16::from_be_bytes(*length).into())?;
-                if let Err(error) = self.take_parameter_set(nal) {
-                    return Some(Err(error));
-                }
-                rest = after;
+            let count = u16::from_be_bytes([count_high, count_low]);
+            match take_listed(after, count, |nal| self.take_parameter_set(nal))? {
+                Ok(after) => rest = after,
+                Err(error) => return Some(Err(error)),
             }
         }
         Some(Ok(()))

@@ -4,13 +4,10 @@ use crate::h265::reference_set::ShortTermSet;
 use crate::headers::BadField;
 use crate::index::FrameRate;
 use crate::nal::RbspReader;
-use crate::nal_parameters::{self, ParameterSet};
+use crate::nal_parameters::{self, Cropping, ParameterSet, ceil_log2, default_active, skip_signal_description};
 
 /// The largest side of any level is Sqrt(MaxLumaPs * 8) = 16,888 samples (A.4.1, level 6.2; 7.2 has 33,776).
 const MAX_SIDE: u32 = 33_776;
-
-/// `aspect_ratio_idc` that a width and a height follow (table E.1).
-const EXTENDED_SAR: u32 = 255;
 
 /// A long-term reference picture that a slice may choose by its number (7.4.3.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +73,8 @@ impl ParameterSet for SequenceParameterSet {
         };
         let (width, height) = (side("pic_width_in_luma_samples")?, side("pic_height_in_luma_samples")?);
         let chroma_array_type = if separate_colour_planes { 0 } else { chroma_format };
-        let (cropped_width, cropped_height) = cropped(reader, chroma_array_type, width, height)?;
+        let cropping = Cropping::parse(reader, chroma_array_type, 1)?;
+        let (cropped_width, cropped_height) = cropping.of("conf_win_offset", width, height)?;
         // bit depths
         reader.skip_codes(2)?;
         let order_bits = reader.ue_at_most("log2_max_pic_order_cnt_lsb_minus4", 12)? + 4;
@@ -122,11 +120,6 @@ impl ParameterSet for SequenceParameterSet {
     }
 }
 
-/// Ceil(Log2(`count`)).
-pub(crate) fn ceil_log2(count: u32) -> u32 {
-    u32::BITS - count.saturating_sub(1).leading_zeros()
-}
-
 /// Reads `profile_tier_level( 1, highest_layer )` (7.3.3): whether the source is interlaced.
 fn profile_tier_level(reader: &mut RbspReader, highest_layer: u32) -> Result<bool, BadField> {
     const BEFORE_SOURCE: u32 = 2 + 1 + 5 + 32;
@@ -144,18 +137,6 @@ fn profile_tier_level(reader: &mut RbspReader, highest_layer: u32) -> Result<boo
         reader.skip_bits(if profile { PROFILE } else { 0 } + if level { LEVEL } else { 0 })?;
     }
     Ok(is_interlaced && !is_progressive)
-}
-
-/// The size that is shown: without the conformance window (7.4.3.2.1).
-fn cropped(reader: &mut RbspReader, chroma: u32, width: u32, height: u32) -> Result<(u32, u32), BadField> {
-    let offsets = if reader.flag()? { [reader.ue()?, reader.ue()?, reader.ue()?, reader.ue()?] } else { [0; 4] };
-    let unit_x = if matches!(chroma, 1 | 2) { 2 } else { 1 };
-    let unit_y = if chroma == 1 { 2 } else { 1 };
-    let cut = |side: u32, unit: u32, before: u32, after: u32| {
-        let cut = before.saturating_add(after).saturating_mul(unit);
-        side.checked_sub(cut).filter(|side| *side > 0).ok_or(BadField { name: "conf_win_offset", value: Some(cut) })
-    };
-    Ok((cut(width, unit_x, offsets[0], offsets[1])?, cut(height, unit_y, offsets[2], offsets[3])?))
 }
 
 /// What the highest sub-layer needs: `sps_max_num_reorder_pics`, of which there are as many as layers are described. It
@@ -210,22 +191,7 @@ struct Usability {
 
 impl Usability {
     fn parse(reader: &mut RbspReader) -> Result<Self, BadField> {
-        if reader.flag()? && reader.bits(8)? == EXTENDED_SAR {
-            reader.skip_bits(32)?;
-        }
-        if reader.flag()? {
-            let _overscan_appropriate = reader.flag()?;
-        }
-        if reader.flag()? {
-            let _video_format_and_range = reader.bits(4)?;
-            if reader.flag()? {
-                let _colour_description = reader.bits(24)?;
-            }
-        }
-        if reader.flag()? {
-            // chroma sample locations
-            reader.skip_codes(2)?;
-        }
+        skip_signal_description(reader)?;
         let _neutral_chroma_and_field_sequence = reader.bits(2)?;
         let has_field_info = reader.flag()?;
         if reader.flag()? {
@@ -270,11 +236,7 @@ impl ParameterSet for PictureParameterSet {
         let has_output_flag = reader.flag()?;
         let extra_slice_header_bits = reader.bits(3)?;
         let _sign_data_hiding_and_cabac_init = reader.bits(2)?;
-        let mut default_active = |name| reader.ue_at_most(name, 14).map(|minus1| minus1 as usize + 1);
-        let default_active = [
-            default_active("num_ref_idx_l0_default_active_minus1")?,
-            default_active("num_ref_idx_l1_default_active_minus1")?,
-        ];
+        let default_active = default_active(reader, 14)?;
         // init qp
         reader.skip_codes(1)?;
         let _constrained_intra_and_transform_skip = reader.bits(2)?;
