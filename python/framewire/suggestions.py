@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from framewire import _native
 from framewire.errors import InputError
 
 __all__ = ["guess", "refused"]
@@ -15,14 +16,11 @@ def guess(word: object, known: Sequence[str]) -> str | None:
     >>> [guess(word, ["emulated", "simulated"]) for word in ("sim", "emulatd", "real")]
     ['simulated', 'emulated', None]
     """
-    import difflib  # slow to import, and needed only where something is wrong
-
     text = str(word)
     beginning = [name for name in known if name.startswith(text)] if len(text) > 1 else []
     if len(beginning) == 1:
         return beginning[0]
-    near = difflib.get_close_matches(text, known, 1)
-    return near[0] if near else None
+    return _native.nearest(text, list(known))
 
 
 def refused(key: str, value: object, known: Sequence[str]) -> InputError:

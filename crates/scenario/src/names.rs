@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use framewire_units::Keyword;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use crate::error::nearest;
+use crate::suggestions::nearest;
 
 /// Defines an enumeration with one word per variant: the word is what the file, JSON and the schema say.
 macro_rules! keywords {

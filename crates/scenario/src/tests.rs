@@ -190,6 +190,21 @@ fn unknown_keys_are_named_with_the_nearest_known_one() {
     assert!(!of_levels.contains("did you mean"), "{of_levels}: it would be refused, too");
     let of_none = parse("[[flow]]\ntransport = \"vpt\"\npacket = \"full\"").unwrap_err().to_string();
     assert!(of_none.contains("did you mean `packets`"), "{of_none}");
+    assert_refused(with(&[("network.wire.latency", "20 ms")]), "network.wire.latency", &["did you mean `delay`?"]);
+    assert_refused(with(&[("network.rtt", "20 ms")]), "network.rtt", &["`network.wire.delay`, which is one way"]);
+    assert_refused(with(&[("flow.udp.cc", "bbr")]), "flow.0.cc", &["unknown key: allowed here"]);
+    assert_refused(parse("[[flow]]\ntransport = \"tcp\"\ncc = \"bbr\""), "flow.0.cc", &["did you mean `congestion`?"]);
+}
+
+#[test]
+fn a_protocol_that_is_not_built_is_no_slip() {
+    for transport in ["srt", "QUIC", "webrtc", "hls", "dash", "srt+ifd", "http+udp"] {
+        let refused = parse(&format!("[[flow]]\ntransport = \"{transport}\"")).unwrap_err().to_string();
+        assert!(!refused.contains("did you mean"), "{refused}");
+        assert_eq!(refused.contains("is not built; your own programs of it"), transport != "http+udp", "{refused}");
+    }
+    let slip = parse("[[flow]]\ntransport = \"rtsp+upd\"").unwrap_err().to_string();
+    assert!(slip.contains("did you mean \"rtsp+udp\"?"), "{slip}");
 }
 
 #[test]

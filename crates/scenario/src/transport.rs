@@ -12,6 +12,7 @@ use crate::error::ScenarioError;
 use crate::names;
 use crate::parts::{self, Parts};
 use crate::section::{Section, Shown};
+use crate::suggestions::not_built;
 
 /// How a flow carries its movie, or what else it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -224,6 +225,12 @@ impl Transport {
             Ok(kind) => Ok(Self::Movie(kind)),
             Err(senseless @ UnknownTransport::Senseless { .. }) => Err(ScenarioError::new(path, senseless.to_string())),
             Err(UnknownTransport::Unknown { .. }) => known(name).map_err(|allowed| {
+                if let Some(protocol) = not_built(name) {
+                    let others = "your own programs of it are `transport = \"external\"` (docs/applications.md)";
+                    let listed = names::one_of(Self::ALL, Self::as_str);
+                    let problem = format!("{protocol} is not built; {others}; allowed is {listed}");
+                    return ScenarioError::new(path, problem);
+                }
                 // A name of other programs is no slip, whatever it resembles.
                 let allowed = match name.to_ascii_lowercase().as_str() {
                     "rtp/udp" => {

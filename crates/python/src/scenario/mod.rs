@@ -39,6 +39,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(resolved_scenario, module)?)?;
     module.add_function(wrap_pyfunction!(check_toml, module)?)?;
     module.add_function(wrap_pyfunction!(meant_quantity, module)?)?;
+    module.add_function(wrap_pyfunction!(nearest, module)?)?;
     module.add_function(wrap_pyfunction!(trace_rates, module)?)?;
     module.add_function(wrap_pyfunction!(trace_mean_rate, module)?)?;
     module.add_function(wrap_pyfunction!(scenario_schema, module)?)?;
@@ -248,6 +249,14 @@ type TransportRow = ((&'static str, &'static str, &'static str), Option<Parts>, 
 type Parts = (&'static str, &'static str, &'static str, &'static str, Option<&'static str>);
 /// Send buffer in bytes, device queue in packets, unsent limit in bytes.
 type Settings = (Option<u64>, u32, Option<u64>);
+
+/// The known word that may have been meant by one that is none; `None` where none is near enough.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value, reason = "PyO3 extracts it")]
+fn nearest(word: &str, known: Vec<String>) -> Option<String> {
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    framewire_scenario::nearest(word, &known).map(str::to_owned)
+}
 
 /// All transports: name, family (`datagram`, `stream`, `adaptive`, `bulk` or `external`) and what each does; its parts,
 /// which all have but `external`; default settings.
