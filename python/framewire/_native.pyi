@@ -27,6 +27,7 @@ __all__ = [
     "Movie",
     "MovieError",
     "Network",
+    "NotAStreamingFile",
     "PlanSettings",
     "Playout",
     "Scenario",
@@ -121,6 +122,9 @@ class FreezeSums:
 
 class LadderError(ValueError):
     """Levels, a plan or a streaming file were refused."""
+
+class NotAStreamingFile(LadderError):
+    """The first bytes of a file are those of another format."""
 
 class MovieError(ValueError):
     """A file is not an MPEG video elementary stream."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-__all__ = ["FramewireError", "InputError", "MachineError", "RunError", "Stopped"]
+__all__ = ["FramewireError", "InputError", "MachineError", "NotAStreamingFile", "RunError", "Stopped"]
 
 
 class FramewireError(Exception):
@@ -24,6 +24,10 @@ class InputError(FramewireError, ValueError):
     """A scenario, movie, directory or option is not what it has to be."""
 
     exit_code = 2
+
+
+class NotAStreamingFile(InputError):
+    """A file is of another format than a streaming file."""
 
 
 class MachineError(FramewireError):

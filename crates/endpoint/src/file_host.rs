@@ -12,8 +12,9 @@ use framewire_adaptive::source::PlanWithAudio;
 use framewire_adaptive::stored::FileSource;
 use framewire_adaptive::vtp::Estimate;
 use framewire_media::audio::AudioFormat;
-use framewire_media::streaming_file::StreamingFile;
+use framewire_media::streaming_file::{StreamingFile, StreamingFileError};
 use framewire_units::DataSize;
+use thiserror::Error;
 
 /// How a streaming file is served.
 #[derive(Clone, Debug)]
@@ -36,16 +37,30 @@ pub struct FileHost {
     pub audio: Option<AudioFormat>,
 }
 
+/// Why a file is not served, without its name.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum NotServed {
+    /// It is no streaming file.
+    #[error("{0}")]
+    OtherFormat(String),
+    /// It cannot be read, is damaged, or is not as it has to be.
+    #[error("{0}")]
+    Refused(String),
+}
+
 impl FileService {
     /// Opens the file.
     ///
     /// # Errors
-    /// In words, without the file's name: when it cannot be read, is no streaming file, or cannot be served.
-    pub fn open(self, path: &Path) -> Result<FileHost, String> {
+    /// When it is no streaming file, or cannot be served.
+    pub fn open(self, path: &Path) -> Result<FileHost, NotServed> {
         let file = File::open(path).map_err(in_words)?;
-        let file = StreamingFile::open(file).map_err(in_words)?;
+        let file = StreamingFile::open(file).map_err(|error| match error {
+            StreamingFileError::OtherFormat(_) => NotServed::OtherFormat(error.to_string()),
+            error => in_words(error),
+        })?;
         let plan = Arc::new(FramePlan::of_file(&file).map_err(in_words)?);
-        let payload = u16::try_from(file.payload()).map_err(|_| "its packets are too large".to_owned())?;
+        let payload = u16::try_from(file.payload()).map_err(|_| in_words("its packets are too large"))?;
         let server = ServerSettings { buffer: file.plan().client_buffer, payload, ..self.server };
         let audio = file.audio().map(|audio| audio.format);
         let source = Arc::new(FileSource::new(file));
@@ -59,6 +74,6 @@ impl FileService {
     }
 }
 
-fn in_words(error: impl ToString) -> String {
-    error.to_string()
+fn in_words(error: impl ToString) -> NotServed {
+    NotServed::Refused(error.to_string())
 }

@@ -44,7 +44,7 @@ pub use allowance::Allowance;
 pub use audio_file::{AudioFile, ReceivedAudio};
 pub use clock::{Clock, MonotonicClock};
 pub use error::EndpointError;
-pub use file_host::{FileHost, FileService};
+pub use file_host::{FileHost, FileService, NotServed};
 pub use no_feedback::{SessionWithoutFeedback, SessionsWithoutFeedback};
 pub use ports::Ports;
 pub use random::{random_secret, random_session};

@@ -8,7 +8,9 @@ use framewire_adaptive::datagram::Drops;
 use framewire_adaptive::rate_control::RateControl;
 use framewire_adaptive::server::ServerSettings;
 use framewire_adaptive::vtp::Estimate;
-use framewire_endpoint::{EndpointError, FileService, Served, Serving, SessionsWithoutFeedback, random_secret};
+use framewire_endpoint::{
+    EndpointError, FileService, NotServed, Served, Serving, SessionsWithoutFeedback, random_secret,
+};
 use framewire_sim::Cancel;
 use framewire_units::DataSize;
 use framewire_wire::vtp::{Key, Title};
@@ -19,6 +21,7 @@ use serde_json::{Value, json};
 
 use crate::host_events::{of_host, of_no_feedback};
 use crate::interruption::interruptible;
+use crate::ladder::NotAStreamingFile;
 
 create_exception!(_native, EndpointFailure, PyRuntimeError, "A server or a client could not do its work.");
 create_exception!(_native, EndpointRefusal, PyValueError, "A file, a title, a key or an address was refused.");
@@ -62,7 +65,13 @@ fn serve_stream(
         ..ServerSettings::paper(title_of(title)?, random_secret().map_err(failure)?)
     };
     let service = FileService { server, rate_control: controller, estimate, clients };
-    let served = service.open(&path).map_err(|error| refusal(format!("{}: {error}", path.display())))?;
+    let served = service.open(&path).map_err(|error| {
+        let said = format!("{}: {error}", path.display());
+        match error {
+            NotServed::OtherFormat(_) => NotAStreamingFile::new_err(said),
+            NotServed::Refused(_) => refusal(said),
+        }
+    })?;
     let serving = Serving::open(served.host, address("data", data)?, address("control", control)?).map_err(failure)?;
     let addresses = serving.addresses().map_err(failure)?;
     let audio = served.audio.map(|audio| audio.to_string());

@@ -15,9 +15,11 @@ use pyo3::prelude::*;
 use serde_json::{Value, json};
 
 create_exception!(_native, LadderError, PyValueError, "Levels, a plan or a streaming file were refused.");
+create_exception!(_native, NotAStreamingFile, LadderError, "The first bytes of a file are those of another format.");
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("LadderError", module.py().get_type::<LadderError>())?;
+    module.add("NotAStreamingFile", module.py().get_type::<NotAStreamingFile>())?;
     module.add_class::<PlanSettings>()?;
     module.add_function(wrap_pyfunction!(inspect_ladder, module)?)?;
     module.add_function(wrap_pyfunction!(plan_levels, module)?)?;
@@ -272,6 +274,7 @@ fn refused(error: impl ToString) -> PyErr {
 fn of_file(error: StreamingFileError, path: &Path) -> PyErr {
     match error {
         StreamingFileError::Io(error) => failed(&error, path),
+        StreamingFileError::OtherFormat(_) => NotAStreamingFile::new_err(format!("{}: {error}", path.display())),
         error => refused(format!("{}: {error}", path.display())),
     }
 }

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from framewire import _native
-from framewire.errors import InputError, RunError
+from framewire.errors import InputError, NotAStreamingFile, RunError
 
 __all__ = ["for_the_user"]
 
@@ -18,5 +18,7 @@ def for_the_user(in_words: Callable[[str], str] = str) -> Iterator[None]:
         yield
     except _native.EndpointRefusal as error:
         raise InputError(str(error)) from None
+    except _native.NotAStreamingFile as error:
+        raise NotAStreamingFile(str(error)) from None
     except _native.EndpointFailure as error:
         raise RunError(in_words(str(error))) from None

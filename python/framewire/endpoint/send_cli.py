@@ -28,7 +28,7 @@ from framewire.endpoint.cli_options import (
 )
 from framewire.endpoint.sessions import CONTROLLERS, ESTIMATES, Interrupted
 from framewire.endpoint.sessions import send as send_stream
-from framewire.errors import InputError
+from framewire.errors import InputError, NotAStreamingFile
 from framewire.real.ends import ASKED_FOR, PATIENCE_S
 from framewire.real.serving import AHEAD_S, FIRST_REQUEST_S, IDLE_S
 from framewire.suggestions import refused
@@ -308,9 +308,7 @@ def _serve_clients(
             served = send_stream(path, address, controller=controller, listener=listener, **options)
         except Interrupted as interruption:
             served, interrupted = interruption.result, not is_terminated()
-        except InputError as error:
-            if "not a streaming file" not in str(error):
-                raise
+        except NotAStreamingFile:
             other = "--to HOST:PORT sends a movie to one receiver, --serve URL serves it"
             raise InputError(f"{path}: not a streaming file; {other}") from None
     if as_json:

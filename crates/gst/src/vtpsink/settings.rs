@@ -11,7 +11,7 @@ use framewire_adaptive::rate_control::{RateControl, RateControlSettings};
 use framewire_adaptive::server::ServerSettings;
 use framewire_adaptive::vtp;
 use framewire_endpoint::service::Terms;
-use framewire_endpoint::{FileHost, FileService, MonotonicClock, Ports, Serving, random_secret};
+use framewire_endpoint::{FileHost, FileService, MonotonicClock, NotServed, Ports, Serving, random_secret};
 use framewire_media::streaming_file::PAPER_PAYLOAD;
 use framewire_units::DataSize;
 use gst::glib;
@@ -270,7 +270,7 @@ impl Settings {
                 "location is not set, and no pad was requested: a streaming file, or levels on pads, are needed";
             return Err((gst::ResourceError::NotFound, reason.to_owned()));
         };
-        let unreadable = |error: String| (gst::ResourceError::OpenRead, format!("location \"{location}\": {error}"));
+        let unreadable = |error: NotServed| (gst::ResourceError::OpenRead, format!("location \"{location}\": {error}"));
         let stem = || Path::new(location).file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let service = FileService {
             server: self.server(self.title.clone().unwrap_or_else(stem), DataSize::ZERO, LIVE_PAYLOAD)?,

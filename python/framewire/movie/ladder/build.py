@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from framewire import _native, content_store
-from framewire.errors import InputError, MachineError
+from framewire.errors import InputError, MachineError, NotAStreamingFile
 from framewire.files import check_regular, kind_of_video
 from framewire.movie import cache, ffmpeg
 from framewire.movie.ladder import coding, presets, segment_rates
@@ -172,18 +172,14 @@ def describe(path: Path) -> dict[str, Any]:
     check_regular(path)
     try:
         return dict(json.loads(_native.read_streaming_file(path)))
+    except _native.NotAStreamingFile as error:
+        raise NotAStreamingFile(f"{error}{_looks_like(path)}") from None
     except _native.LadderError as error:
-        raise InputError(f"{error}{_looks_like(path, str(error))}") from None
+        raise InputError(str(error)) from None
 
 
-def _looks_like(path: Path, told: str) -> str:
-    """What a file is that is no streaming file, where its first bytes show it.
-
-    >>> _looks_like(Path("movie.vtp"), "movie.vtp: frame 2 of level 0 is damaged")
-    ''
-    """
-    if "not a streaming file" not in told:
-        return ""
+def _looks_like(path: Path) -> str:
+    """What a file is that is no streaming file, where its first bytes show it."""
     if path.stat().st_size == 0:
         return "; the file is empty"
     what = kind_of_video(path)
