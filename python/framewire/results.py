@@ -16,7 +16,7 @@ import polars as pl
 from framewire import earlier_formats, files, run_tables, stats
 from framewire.checksums import Checksums, DamagedError, unsealed
 from framewire.errors import InputError
-from framewire.run_description import problem_of
+from framewire.run_description import by_clock, problem_of
 
 __all__ = ["FORMAT_VERSION", "PICTURE", "TABLES", "RunDirectory"]
 
@@ -53,6 +53,11 @@ class RunDirectory:
     def status(self) -> str:
         """``complete``, ``partial`` or ``failed``."""
         return str(self.meta.get("status") or "complete")
+
+    @property
+    def by_clock(self) -> frozenset[str]:
+        """The flows whose datagrams have clock references in place of numbers (``sequence`` in :attr:`packets`)."""
+        return by_clock(self.meta)
 
     @cached_property
     def frames(self) -> pl.DataFrame:

@@ -6,7 +6,9 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-__all__ = ["problem_of", "rate_number"]
+from framewire.transports import EXTERNAL, parts_of
+
+__all__ = ["by_clock", "problem_of", "rate_number"]
 
 
 def problem_of(document: Mapping[str, Any]) -> str | None:
@@ -24,6 +26,28 @@ def problem_of(document: Mapping[str, Any]) -> str | None:
             shown = shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}..."
             return f"{key}: {shown} is not allowed; allowed is {allowed}"
     return None
+
+
+def by_clock(document: Mapping[str, Any]) -> frozenset[str]:
+    """The flows whose datagrams have clock references of a transport stream in place of numbers.
+
+    Where an earlier version did not say so of a flow, its transport does. What an application sent counts among them
+    then: of clock references as of numbers the order holds.
+
+    >>> old = [{"name": name, "transport": name} for name in ("ts", "ts+rtp", "udp", "http+ts", "external")]
+    >>> sorted(by_clock({"flows": [*old, {"name": "vlc", "transport": "external", "clock_references": False}]}))
+    ['external', 'ts']
+    """
+    return frozenset(flow["name"] for flow in document.get("flows") or [] if _is_by_clock(flow))
+
+
+def _is_by_clock(flow: Mapping[str, Any]) -> bool:
+    stated = flow.get("clock_references")
+    if stated is not None:
+        return bool(stated)
+    transport = str(flow.get("transport"))
+    parts = parts_of(transport)
+    return transport == EXTERNAL or (parts is not None and (parts.format, parts.socket) == ("ts", "datagram"))
 
 
 _LONGEST = 80

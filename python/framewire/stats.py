@@ -7,7 +7,7 @@ polars frames with a row per flow and whatever is asked for. Times are in second
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Literal
 
 import numpy as np
@@ -248,7 +248,9 @@ def apart(frames: pl.DataFrame, sound: pl.DataFrame) -> pl.DataFrame:
     return both.select("flow", "at_s", apart_ms=(pl.col("sound") - pl.col("picture")) / 1e6).sort("flow", "at_s")
 
 
-def viewer_seconds(frames: pl.DataFrame, packets: pl.DataFrame | None = None) -> pl.DataFrame:
+def viewer_seconds(
+    frames: pl.DataFrame, packets: pl.DataFrame | None = None, *, by_clock: Collection[str] = ()
+) -> pl.DataFrame:
     """What a player's statistics say, second by second of the run: ``flow``, ``at_s``, ``demuxed_bps``, ``shown``,
     ``late``, ``undecodable``, ``lost``, ``discontinuities``.
 
@@ -258,9 +260,9 @@ def viewer_seconds(frames: pl.DataFrame, packets: pl.DataFrame | None = None) ->
 
     ``discontinuities`` counts how often the numbers of packets that came went on with a gap: once for any number of
     packets lost in a row, and once for one that was overtaken; of video and of sound with RTP of its own, each by
-    itself. A transport stream without RTP has clock references in place of numbers: its datagrams are counted in the
-    order of these, so that those which never entered the network are in no gap. It is null without packets, and for
-    what TCP brought.
+    itself. The datagrams of the flows named in ``by_clock`` have clock references in place of numbers, as a transport
+    stream without RTP has (:attr:`framewire.RunDirectory.by_clock`): they are counted in the order of these, so that
+    those which never entered the network are in no gap. It is null without packets, and for what TCP brought.
     """
     counted = frames.filter(offered()).select(
         "flow", "fate", second=pl.coalesce("deadline_ns", "due_ns").clip(lower_bound=0) // NANOS
@@ -272,7 +274,7 @@ def viewer_seconds(frames: pl.DataFrame, packets: pl.DataFrame | None = None) ->
     ]
     numbered = pl.DataFrame(schema={"flow": pl.String})
     if packets is not None:
-        gaps, numbered = _discontinuities(packets)
+        gaps, numbered = _discontinuities(packets, by_clock)
         parts.append(gaps)
     last = pl.concat([part.select("flow", "second") for part in parts]).group_by("flow").agg(pl.col("second").max())
     rows = last.select("flow", second=pl.int_ranges(0, pl.col("second") + 1)).explode("second", empty_as_null=False)
@@ -291,7 +293,7 @@ def viewer_seconds(frames: pl.DataFrame, packets: pl.DataFrame | None = None) ->
     return _in_flow_order(rows, frames, "at_s")
 
 
-def _discontinuities(packets: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _discontinuities(packets: pl.DataFrame, by_clock: Collection[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Gaps in the numbers of datagrams by ``flow`` and ``second``, and the flows that have such numbers."""
     numbered = packets.filter(
         (pl.col("direction") == "forward") & (pl.col("protocol") == "udp") & pl.col("sequence").is_not_null()
@@ -299,25 +301,15 @@ def _discontinuities(packets: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]
     arrived = [numbered[:0], *(arrived_packets(rows) for rows in numbered.partition_by("flow"))]
     in_order = pl.concat(arrived).sort("flow", "finished_ns", maintain_order=True)
     stream = ["flow", pl.col("sequence") >= FIRST_OF_SOUND]
-    counts_by_one = numbered.with_columns(_counted_by_one(pl.col("sequence")).over(stream).alias("number"))
+    has_references = pl.col("flow").is_in(list(by_clock))
+    in_their_order = pl.col("sequence").rank("dense").over(stream).cast(pl.Int64)
+    number = pl.when(has_references).then(in_their_order).otherwise(pl.col("sequence").cast(pl.Int64))
+    counts_by_one = numbered.with_columns(number=number)
     numbers = counts_by_one.select("flow", "sequence", "number").unique()
     in_order = in_order.join(numbers, on=["flow", "sequence"], how="left", maintain_order="left")
     highest = pl.col("number").cum_max().shift(1).over(stream)
     gaps = in_order.filter(pl.col("number") > highest + 1).group_by("flow", second=pl.col("finished_ns") // NANOS)
     return gaps.agg(discontinuities=pl.len().cast(pl.Int64)), numbered.select(pl.col("flow").unique())
-
-
-CLOCK_REFERENCES_APART = 100
-"""The mean step from which on numbers are clock references of 27 MHz: at 1 Gbit/s a datagram of seven transport packets
-is 284 ticks, and packets of RTP are numbered by one.
-"""
-
-
-def _counted_by_one(sequence: pl.Expr) -> pl.Expr:
-    """Numbers of packets as they are; clock references by their order."""
-    mean_step = (sequence.max() - sequence.min()) / (sequence.n_unique() - 1).clip(lower_bound=1)
-    order = sequence.rank("dense").cast(pl.Int64)
-    return pl.when(mean_step < CLOCK_REFERENCES_APART).then(sequence.cast(pl.Int64)).otherwise(order)
 
 
 def percentile(values: Sequence[float], percent: float) -> float | None:

@@ -204,13 +204,14 @@ def test_a_viewers_seconds_count_frames_where_they_are_due_and_packets_where_the
     assert stats.viewer_seconds(frames, of_tcp)["discontinuities"].null_count() == 5
 
 
-def discontinuities(sequences: list[int], lost: set[int]) -> int:
+def discontinuities(sequences: list[int], lost: set[int], *, by_clock: bool = False) -> int:
     rows = [
         packet(at, "wire", at, sequence=one, protocol="udp", outcome="dropped" if one in lost else "delivered")
         for at, one in enumerate(sequences)
     ]
     frames = ledger({"arrival_ns": 100 * MS, "deadline_ns": MS})
-    return stats.viewer_seconds(frames, pl.DataFrame(rows))["discontinuities"].sum()
+    clocked = ["udp"] if by_clock else []
+    return stats.viewer_seconds(frames, pl.DataFrame(rows), by_clock=clocked)["discontinuities"].sum()
 
 
 def test_sound_with_numbers_of_its_own_hides_no_gap_of_the_video() -> None:
@@ -223,9 +224,10 @@ def test_sound_with_numbers_of_its_own_hides_no_gap_of_the_video() -> None:
 
 def test_clock_references_of_a_transport_stream_count_in_their_order() -> None:
     ticks = [0, 1, 1_700, 9_000, 9_001, 20_000]
-    assert discontinuities(ticks, set()) == 0
-    assert discontinuities(ticks, {1_700, 9_000}) == 1
-    assert discontinuities(ticks, {1, 9_001}) == 2
+    assert discontinuities(ticks, set(), by_clock=True) == 0
+    assert discontinuities(ticks, {1_700, 9_000}, by_clock=True) == 1
+    assert discontinuities(ticks, {1, 9_001}, by_clock=True) == 2
+    assert discontinuities(ticks, set()) == 3, "as numbers, some are missing"
 
 
 def test_a_player_that_waits_has_frames_in_the_seconds_in_which_they_were_due() -> None:

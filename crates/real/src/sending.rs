@@ -112,6 +112,7 @@ pub fn send(
         content,
         setups: std::slice::from_ref(&setup),
         flows: &flows,
+        clock_references_seen: Vec::new(),
         ended_by,
         origin_utc: utc(clock.to_unix(Timestamp::ZERO)).into(),
         kernel: directory::kernel(),

@@ -9,6 +9,8 @@ use framewire_recording::tables::FORMAT_VERSION;
 use framewire_scenario::Scenario;
 use framewire_session::lifecycle::FlowOutcome;
 use framewire_session::{FlowSetup, LadderContent, Sound};
+use framewire_transport::TransportKind;
+use framewire_transport::registry::{Format, SocketKind};
 use serde_json::{Map, Value, json};
 
 use crate::content::Content;
@@ -26,6 +28,9 @@ pub struct RunDescription<'a> {
     pub setups: &'a [FlowSetup],
     /// What each of them recorded.
     pub flows: &'a [FlowOutcome],
+    /// By flow, whether its packets were seen to have clock references in place of numbers; empty where only the transports
+    /// say so.
+    pub clock_references_seen: Vec<bool>,
     /// `"interrupted"` or `"time limit"`; `None` when the streams ended by themselves.
     pub ended_by: Option<&'static str>,
     /// The moment that times are counted from; null where time is virtual.
@@ -46,8 +51,9 @@ impl RunDescription<'_> {
 
     /// The document.
     pub fn to_json(&self) -> Value {
-        let flows: Vec<Value> =
-            self.setups.iter().zip(self.flows).map(|(setup, flow)| flow_json(setup, flow)).collect();
+        let seen = self.clock_references_seen.iter().copied().chain(std::iter::repeat(false));
+        let flows = self.setups.iter().zip(self.flows).zip(seen);
+        let flows: Vec<Value> = flows.map(|((setup, flow), seen)| flow_json(setup, flow, seen)).collect();
         let mut document = json!({
             "format": FORMAT_VERSION,
             "program": "framewire",
@@ -100,7 +106,7 @@ fn write_text(path: &Path, text: &str) -> Result<(), WriteError> {
     std::fs::write(path, text).map_err(|error| WriteError::new(path.to_owned(), &error))
 }
 
-fn flow_json(setup: &FlowSetup, flow: &FlowOutcome) -> Value {
+fn flow_json(setup: &FlowSetup, flow: &FlowOutcome, has_clock_references: bool) -> Value {
     let failure = match &flow.status {
         FlowStatus::Failed(reason) => Some(reason),
         FlowStatus::Complete | FlowStatus::Partial => None,
@@ -108,6 +114,7 @@ fn flow_json(setup: &FlowSetup, flow: &FlowOutcome) -> Value {
     json!({
         "name": setup.name(),
         "transport": setup.transport(),
+        "clock_references": has_clock_references || sends_clock_references(setup.transport()),
         "settings": setup.settings(),
         "failure": failure,
         "received_frames": flow.received.complete_frames,
@@ -115,6 +122,12 @@ fn flow_json(setup: &FlowSetup, flow: &FlowOutcome) -> Value {
         "rejected": flow.received.rejected,
         "rejections": flow.received.rejections,
     })
+}
+
+/// Whether a transport sends datagrams of a transport stream without RTP, which have a clock reference each and no number.
+fn sends_clock_references(transport: &str) -> bool {
+    let parts = transport.parse::<TransportKind>().map(|kind| kind.profile().parts);
+    parts.is_ok_and(|parts| parts.format == Format::Ts && matches!(parts.socket, SocketKind::Datagram(_)))
 }
 
 fn movie_json(file: &Path, movie: &Movie) -> Value {
@@ -164,4 +177,18 @@ fn interference(scenario: &Scenario) -> Vec<[f64; 2]> {
     let oven = scenario.network.wifi.as_ref().and_then(|wifi| wifi.oven.as_ref());
     let on = oven.map(|oven| oven.on.as_slice()).unwrap_or_default();
     on.iter().map(|interval| [interval.start.as_secs_f64(), interval.end.as_secs_f64()]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_transport_stream_in_datagrams_has_clock_references() {
+        let with: Vec<&str> = ["ts", "ts+ifd", "ts+rtp", "udp", "tcp", "http+ts", "vtp", "bulk", "external"]
+            .into_iter()
+            .filter(|transport| sends_clock_references(transport))
+            .collect();
+        assert_eq!(with, ["ts", "ts+ifd"]);
+    }
 }

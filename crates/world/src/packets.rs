@@ -58,6 +58,7 @@ pub struct FlowPackets {
     sniffed: bool,
     /// By protocol, source and destination port.
     extenders: BTreeMap<(&'static str, u16, u16), Extender>,
+    has_clock_references: bool,
     /// Verdicts, hop by hop.
     pub records: Spool<PacketRecord>,
     /// Releases of the network.
@@ -70,7 +71,12 @@ impl FlowPackets {
     pub fn new(port: u16, sniffed: bool, scratch: Option<&Arc<Path>>) -> Self {
         let extenders = BTreeMap::new();
         let (records, releases) = (Spool::in_directory(scratch.cloned()), Spool::in_directory(scratch.cloned()));
-        Self { port, sniffed, extenders, records, releases }
+        Self { port, sniffed, extenders, has_clock_references: false, records, releases }
+    }
+
+    /// Whether a packet came whose place is given by a clock reference ([`Sequence::Clock`]).
+    pub fn has_clock_references(&self) -> bool {
+        self.has_clock_references
     }
 
     /// True when the packet belongs to this flow: at one of its ends is the flow's port or that of its sound, or the next one
@@ -99,6 +105,7 @@ impl FlowPackets {
         let extender =
             self.extenders.entry((packet.protocol, packet.source_port, packet.destination_port)).or_default();
         let (sequence, sniffed) = (extender.extend(packet.sequence), self.sniffed);
+        self.has_clock_references |= matches!(packet.sequence, Sequence::Clock(_));
         // What a simulation counts it numbers so itself.
         let is_sound = matches!(packet.sequence, Sequence::Rtp(_)) && Self::is_at(packet, sound_port(self.port));
         let sequence = sequence.map(|number| if is_sound { FIRST_OF_SOUND + number } else { number });

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from framewire import stats
 from framewire.report.data import Flow, ReportRun
+from framewire.run_description import by_clock
 
 PerSecond = Callable[[ReportRun, Flow], pl.DataFrame]
 """Columns `at_s` and `bps`: one row for each second from 0 to the last with something in it."""
@@ -59,7 +60,8 @@ def packet_throughput(run: ReportRun, flow: Flow) -> pl.DataFrame:
 def viewer_seconds(run: ReportRun, flow: Flow) -> pl.DataFrame:
     """What a player's statistics say, second by second."""
     of_flow = pl.col("flow") == flow.name
-    return stats.viewer_seconds(run.frames.filter(of_flow), run.packets.filter(of_flow) if has_packets(run) else None)
+    packets = run.packets.filter(of_flow) if has_packets(run) else None
+    return stats.viewer_seconds(run.frames.filter(of_flow), packets, by_clock=by_clock(run.info))
 
 
 def carried(run: ReportRun, flow: Flow) -> pl.DataFrame:

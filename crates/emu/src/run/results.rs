@@ -60,6 +60,7 @@ pub fn write(
     let ended_by = outcome.ended_by();
     let failures = failures(setups, &outcome.flows);
     let left_out: Vec<u64> = outcome.tables.iter().map(|tables| tables.ahead.left_out).collect();
+    let clock_references_seen = outcome.tables.iter().map(|tables| tables.packets.has_clock_references()).collect();
     let logs: Vec<FlowLog> = setups
         .iter()
         .zip(&mut outcome.flows)
@@ -85,6 +86,7 @@ pub fn write(
         content: outcome.content,
         setups,
         flows: &outcome.flows,
+        clock_references_seen,
         ended_by,
         origin_utc: utc(outcome.clock.to_unix(Timestamp::ZERO)).into(),
         accuracy: accuracy(groups, setups, &outcome.lanes, &proofs),
