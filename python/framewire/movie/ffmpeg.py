@@ -10,7 +10,7 @@ import signal
 import stat
 import subprocess
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -188,17 +188,24 @@ def refuse_encrypted(path: Path, stream: str, what: str) -> None:
 
 @files.remembered
 def probe(path: Path, *more: str, first_frame: bool = False) -> dict[str, Any]:
-    """What ffprobe says about the first real video stream of a file, and on request about its first frame, decoded."""
+    """What ffprobe says about the first real video stream of a file, and on request about its first frame, decoded.
+
+    Without more the tracks of sound are in ``sound``, so that one look is enough for both.
+    """
     refuse_no_file(path)
     version_of("ffprobe")
     entries = (
         "stream=codec_name,width,height,sample_aspect_ratio,field_order,r_frame_rate,avg_frame_rate,start_time,"
         "duration,nb_frames,nb_read_packets:stream_side_data=rotation:format=format_name,start_time,duration"
     )
+    chosen = ["-select_streams", "V:0"]
+    if not more and not first_frame:
+        chosen = []
+        entries += ":stream=codec_type,sample_rate,channels:stream_tags=language:stream_disposition=attached_pic"
     if first_frame:  # entries of frames make ffprobe decode: all of them, but for the interval
         entries += ":frame=interlaced_frame,top_field_first"
         more = (*more, "-read_intervals", "%+#1")
-    command = ["ffprobe", "-v", "error", "-select_streams", "V:0", *more, "-show_entries", entries, "-of", "json"]
+    command = ["ffprobe", "-v", "error", *chosen, *more, "-show_entries", entries, "-of", "json"]
     result = subprocess.run([*command, f"file:{path}"], capture_output=True, text=True, check=False)
     refuse_crash("ffprobe", result.returncode)
     if result.returncode != 0:
@@ -212,6 +219,15 @@ def probe(path: Path, *more: str, first_frame: bool = False) -> dict[str, Any]:
             raise damaged(path, "what it holds cannot be found", told[-1:])
         raise InputError(f"{path}: ffmpeg cannot read it: {told[-1].removeprefix(f'file:{path}: ') if told else '?'}")
     probed: dict[str, Any] = json.loads(result.stdout)
+    if not chosen:
+        streams = probed.get("streams") or []
+        probed["sound"] = [stream for stream in streams if stream.get("codec_type") == "audio"]
+        probed["streams"] = [stream for stream in streams if _is_video(stream)][:1]
     if not probed.get("streams"):
         raise InputError(f"{path}: it holds no video; a file with a video stream is needed")
     return probed
+
+
+def _is_video(stream: Mapping[str, Any]) -> bool:
+    """Whether ffmpeg's specifier ``V`` is of this stream: the picture of a record's cover is none."""
+    return stream.get("codec_type") == "video" and not (stream.get("disposition") or {}).get("attached_pic")

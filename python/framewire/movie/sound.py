@@ -70,7 +70,7 @@ class _Packet:
 
 
 def tracks_of(path: Path) -> list[Track]:
-    """The tracks of sound of a file that was probed before."""
+    """The tracks of sound of a file with video."""
     return [
         Track(
             str(stream.get("codec_name", "unknown")),
@@ -78,7 +78,7 @@ def tracks_of(path: Path) -> list[Track]:
             int(stream.get("channels") or 0),
             (stream.get("tags") or {}).get("language"),
         )
-        for stream in _ffprobe(path, "a", "stream=codec_name,sample_rate,channels:stream_tags=language")["streams"]
+        for stream in ffmpeg.probe(path)["sound"]
     ]
 
 
