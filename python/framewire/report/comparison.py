@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from framewire.psnr import CAP_DB
 from framewire.report.metrics import Metrics
-from framewire.report.verdict import FEW_SHARE
+from framewire.report.verdict_reasons import FEW_SHARE
 from framewire.report.verdict_text import percent
 
 FAR_BEHIND = 0.5
