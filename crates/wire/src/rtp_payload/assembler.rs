@@ -4,47 +4,10 @@ use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 
 use bytes::{Bytes, BytesMut};
-use framewire_units::{DataSize, Timestamp};
+use framewire_units::DataSize;
 
 use super::Joiner;
-
-/// One frame as it was received.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReceivedFrame {
-    /// Which track of its program it is of, by its place there; 0 where there is one.
-    pub track: u8,
-    /// RTP time stamp.
-    pub rtp_timestamp: u32,
-    /// True when the frame is whole.
-    pub complete: bool,
-    /// The access unit as its format carries it; empty when not complete.
-    pub bytes: Bytes,
-    /// Of one that is not complete, what came of it up to its first gap; empty where its beginning did not come, and of sound.
-    pub beginning: Bytes,
-    /// Extended sequence numbers of the first and the last packet of it that arrived.
-    pub sequences: RangeInclusive<u64>,
-    /// Extended sequence numbers from the first to the last packet that is known to be missing and belongs, or may
-    /// belong, to this frame; packets in between may have arrived. A frame can be incomplete without: when its end
-    /// was never seen, when the stream was joined in its middle, or when it was too large.
-    pub missing: Option<RangeInclusive<u64>>,
-    /// True of a frame that would be whole if it began with the first packet of it that arrived, which packets missing
-    /// before it leave open, and its bytes do not show.
-    pub is_beginning_open: bool,
-    /// When the first of its packets to arrive did.
-    pub first_arrival: Timestamp,
-    /// When the last of its packets to arrive did.
-    pub last_arrival: Timestamp,
-}
-
-/// What the assembler needs of one packet.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Fragment<'a> {
-    pub timestamp: u32,
-    pub marker: bool,
-    pub arrived_at: Timestamp,
-    /// The payload, behind the header of its format.
-    pub media: &'a [u8],
-}
+use super::received::{Fragment, PacketsOfFrame, ReceivedFrame, span};
 
 /// How sure it is that a frame's first packet is the first one that was sent of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,18 +36,13 @@ pub(crate) struct Assembler {
 
 #[derive(Debug)]
 struct OpenFrame {
-    timestamp: u32,
+    packets: PacketsOfFrame,
     start: Start,
     whole: bool,
-    sequences: RangeInclusive<u64>,
     /// Bytes of it before a packet that did not go on from them.
     intact: Option<usize>,
     /// What is missing directly before the first packet.
     missing_before: Option<RangeInclusive<u64>>,
-    /// What is missing after it.
-    missing: Option<RangeInclusive<u64>>,
-    first_arrival: Timestamp,
-    last_arrival: Timestamp,
 }
 
 impl Assembler {
@@ -123,7 +81,7 @@ impl Assembler {
     ) {
         self.contiguous &= lost.is_none();
         let mut lost = lost;
-        if self.frame.as_ref().is_some_and(|frame| frame.timestamp != fragment.timestamp) {
+        if self.frame.as_ref().is_some_and(|frame| frame.packets.timestamp != fragment.timestamp) {
             ready.extend(self.end_frame(lost.clone()));
             // Its end was not seen and was lost: where one packet is lost, that was it, and none before this frame.
             if self.marks_ends && lost.as_ref().is_some_and(|lost| lost.start() == lost.end()) {
@@ -162,29 +120,23 @@ impl Assembler {
         };
         self.bytes.clear();
         self.frame = Some(OpenFrame {
-            timestamp: fragment.timestamp,
+            packets: PacketsOfFrame::new(sequence, fragment),
             start,
             whole: start != Start::Missing,
             intact: None,
-            sequences: sequence..=sequence,
             missing_before: lost,
-            missing: None,
-            first_arrival: fragment.arrived_at,
-            last_arrival: fragment.arrived_at,
         });
     }
 
     fn note_missing(&mut self, lost: RangeInclusive<u64>) {
         let Some(frame) = &mut self.frame else { return };
         frame.whole = false;
-        frame.missing = span(frame.missing.take(), Some(lost));
+        frame.packets.note_missing(lost);
     }
 
     fn append(&mut self, sequence: u64, fragment: &Fragment<'_>) {
         let Some(frame) = &mut self.frame else { return };
-        frame.sequences = *frame.sequences.start()..=sequence;
-        frame.first_arrival = frame.first_arrival.min(fragment.arrived_at);
-        frame.last_arrival = frame.last_arrival.max(fragment.arrived_at);
+        frame.packets.add(sequence, fragment);
         if frame.whole {
             let before = self.bytes.len();
             frame.whole = self.joiner.append(fragment.media, &mut self.bytes) && self.bytes.len() <= self.largest_frame;
@@ -213,28 +165,13 @@ impl Assembler {
             self.bytes.truncate(frame.intact.unwrap_or(usize::MAX));
             self.joiner.cut_off(&mut self.bytes);
         }
+        let whole = complete.then(|| self.bytes.split().freeze());
+        let received = frame.packets.into_frame(whole);
         Some(ReceivedFrame {
-            track: 0,
-            rtp_timestamp: frame.timestamp,
-            complete,
-            bytes: if complete { self.bytes.split().freeze() } else { Bytes::new() },
             beginning: if !complete && has_start { self.bytes.split().freeze() } else { Bytes::new() },
-            sequences: frame.sequences,
-            missing: span(missing_before, frame.missing),
+            missing: span(missing_before, received.missing),
             is_beginning_open,
-            first_arrival: frame.first_arrival,
-            last_arrival: frame.last_arrival,
+            ..received
         })
-    }
-}
-
-/// From the start of the earlier range to the end of the later one.
-pub(super) fn span(
-    earlier: Option<RangeInclusive<u64>>,
-    later: Option<RangeInclusive<u64>>,
-) -> Option<RangeInclusive<u64>> {
-    match (earlier, later) {
-        (Some(earlier), Some(later)) => Some(*earlier.start()..=*later.end()),
-        (earlier, later) => earlier.or(later),
     }
 }

@@ -20,6 +20,8 @@ mod numbering;
 pub mod opus;
 mod packetizer;
 mod packets;
+mod received;
+mod rejected;
 mod rule;
 mod units;
 
@@ -29,13 +31,14 @@ use std::fmt;
 
 use bytes::BytesMut;
 
-pub use assembler::ReceivedFrame;
 pub(crate) use av1::obu;
-pub use depacketizer::{Arrival, Depacketizer, Limits, RejectReason, StreamOrigin};
+pub use depacketizer::{Arrival, Depacketizer, Limits, StreamOrigin};
 pub(crate) use nal::byte_stream;
 pub(crate) use numbering::{FURTHEST_BEHIND, LARGEST_JUMP};
 pub use packetizer::{ConfigError, Datagram, Packetizer};
 use packets::Packets;
+pub use received::ReceivedFrame;
+pub use rejected::RejectReason;
 pub use rule::PacketRule;
 pub(crate) use units::{Contents, UnitReader};
 

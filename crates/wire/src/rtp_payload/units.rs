@@ -5,9 +5,9 @@ use std::fmt;
 use std::ops::RangeInclusive;
 
 use bytes::{Bytes, BytesMut};
-use framewire_units::{DataSize, Timestamp};
+use framewire_units::DataSize;
 
-use super::assembler::{Fragment, ReceivedFrame, span};
+use super::received::{Fragment, PacketsOfFrame, ReceivedFrame};
 
 /// What a payload has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,13 +60,9 @@ pub(super) struct Units {
 
 #[derive(Debug)]
 struct OpenUnit {
-    timestamp: u32,
+    packets: PacketsOfFrame,
     size: Option<usize>,
     whole: bool,
-    sequences: RangeInclusive<u64>,
-    missing: Option<RangeInclusive<u64>>,
-    first_arrival: Timestamp,
-    last_arrival: Timestamp,
 }
 
 impl Units {
@@ -95,7 +91,7 @@ impl Units {
                 self.take_whole(sequence, fragment, &units, ready);
             }
             Contents::Part(part) => {
-                let goes_on = self.open.as_ref().is_some_and(|open| open.timestamp == fragment.timestamp)
+                let goes_on = self.open.as_ref().is_some_and(|open| open.packets.timestamp == fragment.timestamp)
                     && part.offset != Some(0);
                 if !goes_on {
                     ready.extend(self.abandon(lost.clone()));
@@ -125,18 +121,8 @@ impl Units {
             let ticks = self.reader.ticks(unit);
             let bytes = self.reader.finished(Bytes::copy_from_slice(unit));
             let complete = bytes.len() <= self.largest;
-            ready.push_back(ReceivedFrame {
-                track: 0,
-                rtp_timestamp: timestamp,
-                complete,
-                bytes: if complete { bytes } else { Bytes::new() },
-                beginning: Bytes::new(),
-                sequences: sequence..=sequence,
-                missing: None,
-                is_beginning_open: false,
-                first_arrival: fragment.arrived_at,
-                last_arrival: fragment.arrived_at,
-            });
+            let of_unit = Fragment { timestamp, ..*fragment };
+            ready.push_back(PacketsOfFrame::new(sequence, &of_unit).into_frame(complete.then_some(bytes)));
             timestamp = timestamp.wrapping_add(ticks);
         }
     }
@@ -144,29 +130,23 @@ impl Units {
     fn begin(&mut self, sequence: u64, fragment: &Fragment<'_>, part: &Part<'_>, lost: Option<RangeInclusive<u64>>) {
         self.bytes.clear();
         let begins = part.offset.is_none_or(|offset| offset == 0);
-        self.open = Some(OpenUnit {
-            timestamp: fragment.timestamp,
-            size: part.size,
-            whole: begins,
-            sequences: sequence..=sequence,
-            // Where the format does not say that nothing is missing before, the size will.
-            missing: lost.filter(|_| part.offset != Some(0)),
-            first_arrival: fragment.arrived_at,
-            last_arrival: fragment.arrived_at,
-        });
+        let mut packets = PacketsOfFrame::new(sequence, fragment);
+        // Where the format does not say that nothing is missing before, the size will.
+        if let Some(lost) = lost.filter(|_| part.offset != Some(0)) {
+            packets.note_missing(lost);
+        }
+        self.open = Some(OpenUnit { packets, size: part.size, whole: begins });
     }
 
     fn note_missing(&mut self, lost: RangeInclusive<u64>) {
         let Some(open) = &mut self.open else { return };
         open.whole = false;
-        open.missing = span(open.missing.take(), Some(lost));
+        open.packets.note_missing(lost);
     }
 
     fn append(&mut self, sequence: u64, fragment: &Fragment<'_>, part: &Part<'_>) {
         let Some(open) = &mut self.open else { return };
-        open.sequences = *open.sequences.start()..=sequence;
-        open.first_arrival = open.first_arrival.min(fragment.arrived_at);
-        open.last_arrival = open.last_arrival.max(fragment.arrived_at);
+        open.packets.add(sequence, fragment);
         let fits = part.offset.is_none_or(|offset| offset == self.bytes.len())
             && part.size.is_none_or(|size| open.size == Some(size))
             && self.bytes.len() + part.data.len() <= self.largest;
@@ -188,20 +168,11 @@ impl Units {
     }
 
     fn end(&mut self) -> Option<ReceivedFrame> {
-        let open = self.open.take()?;
-        let bytes = if open.whole { self.reader.finished(self.bytes.split().freeze()) } else { Bytes::new() };
-        let complete = open.whole && bytes.len() <= self.largest;
-        Some(ReceivedFrame {
-            track: 0,
-            rtp_timestamp: open.timestamp,
-            complete,
-            bytes: if complete { bytes } else { Bytes::new() },
-            beginning: Bytes::new(),
-            sequences: open.sequences,
-            missing: open.missing.filter(|_| !open.whole),
-            is_beginning_open: false,
-            first_arrival: open.first_arrival,
-            last_arrival: open.last_arrival,
-        })
+        let mut open = self.open.take()?;
+        if open.whole {
+            open.packets.miss_nothing();
+        }
+        let whole = open.whole.then(|| self.reader.finished(self.bytes.split().freeze()));
+        Some(open.packets.into_frame(whole.filter(|bytes| bytes.len() <= self.largest)))
     }
 }

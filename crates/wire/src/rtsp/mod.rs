@@ -5,6 +5,7 @@
 //! packets themselves are written by who has them: between messages by [`put_interleaved`], or as datagrams.
 
 mod client;
+mod controls;
 mod digest;
 mod message;
 mod range;
