@@ -180,11 +180,11 @@ impl Placing {
 
 #[cfg(test)]
 mod tests {
-    use framewire_media::PictureType::{B, I, P};
+    use framewire_media::PictureType::B;
     use framewire_media::access_unit::KeyKind;
     use framewire_media::picture_order::{Entry, OutputRule};
 
-    use super::super::DependencyQueue;
+    use super::super::{DependencyQueue, testing};
     use super::*;
     use crate::limits::Limits;
 
@@ -202,35 +202,11 @@ mod tests {
             output: OutputRule::H264 { reordered: Some(0), entry: Entry::Inside },
             marks: None,
         };
-        let dependencies = Dependencies {
-            key,
-            referenced: true,
-            references: Some(if key.is_some() { vec![] } else { vec![id - 1] }),
-            picture_order: Some(order),
-            ..Dependencies::default()
-        };
-        OutgoingFrame {
-            id,
-            kind: if key.is_some() { I } else { P },
-            dependencies,
-            duration: framewire_units::Duration::from_millis(40),
-            rtp_timestamp: 0,
-            decode_timestamp: 0,
-            bytes: bytes::Bytes::from_static(b"frame"),
-        }
+        testing::frame(id, key, order, b"frame".to_vec())
     }
 
-    /// Three frames have left and four wait; all up to the twentieth, an open key frame, were given up.
     fn after_a_gap() -> DependencyQueue {
-        let mut queue = DependencyQueue::new(Limits { frames: Some(4), ..Limits::default() });
-        for id in 0..20 {
-            queue.offer(frame(id, (id == 0).then_some(KeyKind::Closed), false));
-            if id < 3 {
-                assert_eq!(queue.take().map(|frame| frame.id), Some(id));
-            }
-        }
-        assert!(queue.needs_key_frame());
-        queue
+        testing::after_a_gap(|id, key| frame(id, key, false))
     }
 
     fn rules(queue: &mut DependencyQueue, frame: OutgoingFrame) -> Vec<(u32, &'static str)> {
