@@ -8,6 +8,7 @@
 use arbitrary::{Arbitrary, Unstructured};
 
 mod movie;
+mod said;
 
 /// A function over any bytes, by the name of its corpus.
 pub struct Target {

@@ -2,13 +2,13 @@
 
 use std::sync::LazyLock;
 
-use framewire_media::Movie;
 use framewire_scenario::Scenario;
-use framewire_session::half::{Arrival, ChannelId, Channels, Half};
+use framewire_session::half::{Arrival, ChannelId, Half};
 use framewire_session::{FlowSetup, ReceiverSession, SenderSession, SendingPlan};
-use framewire_transport::socket::{DatagramSend, SocketError};
-use framewire_units::{DataSize, Duration, Timestamp};
+use framewire_units::{Duration, Timestamp};
 use framewire_wire::rtsp::{Item, Reader};
+
+use crate::said::{Said, movie};
 
 const CONNECTION: ChannelId = ChannelId(0);
 
@@ -26,57 +26,6 @@ static FLOWS: LazyLock<[FlowSetup; 4]> = LazyLock::new(|| {
         FlowSetup::of_movie(&scenario.flows[0], plan, 1).expect("invariant: RTP carries MPEG video")
     })
 });
-
-/// Three I pictures of MPEG-2 of one slice (ISO/IEC 13818-2, 6.2), at 25 Hz.
-fn movie() -> Movie {
-    let mut bytes = vec![0, 0, 1, 0xb3, 0x16, 0x01, 0x20, 0x13, 0xff, 0xff, 0xe0, 0x18, 0, 0, 1, 0xb8, 0, 8, 0, 0x40];
-    for reference in 0..3 {
-        bytes.extend([0, 0, 1, 0, 0, reference << 6 | 0x0f, 0xff, 0xf8, 0, 0, 1, 1, 0x13, 0x80, 0x81]);
-    }
-    Movie::parse(bytes.into()).expect("invariant: it is a movie")
-}
-
-/// The connection, which takes what is said, and datagrams beside it.
-struct Said {
-    connection: ChannelId,
-    bytes: Vec<u8>,
-    in_datagrams: usize,
-    finished: bool,
-}
-
-impl Channels for Said {
-    fn has_room(&self, _: ChannelId) -> bool {
-        true
-    }
-
-    fn send(&mut self, channel: ChannelId, bytes: &[u8], _: Option<u32>) -> Result<DatagramSend, SocketError> {
-        assert!(self.connection == BESIDE && channel != BESIDE);
-        self.in_datagrams += bytes.len();
-        assert!(self.in_datagrams <= MOST_SAID);
-        Ok(DatagramSend::Sent)
-    }
-
-    fn free_room(&mut self, _: ChannelId) -> Result<DataSize, SocketError> {
-        assert_eq!(self.connection, BESIDE);
-        Ok(DataSize::from_bytes(1 << 20))
-    }
-
-    fn write(&mut self, channel: ChannelId, bytes: &[u8]) -> Result<usize, SocketError> {
-        assert!(channel == self.connection && !self.finished);
-        self.bytes.extend_from_slice(bytes);
-        assert!(self.bytes.len() <= MOST_SAID);
-        Ok(bytes.len())
-    }
-
-    fn unsent(&mut self, _: ChannelId) -> Result<DataSize, SocketError> {
-        Ok(DataSize::ZERO)
-    }
-
-    fn finish(&mut self, _: ChannelId) -> Result<(), SocketError> {
-        self.finished = true;
-        Ok(())
-    }
-}
 
 pub(crate) fn run(data: &[u8]) {
     let Some((pieces, millis, data)) = crate::decoded::<(u8, u8, &[u8])>(data) else { return };
@@ -97,7 +46,7 @@ pub(crate) fn run(data: &[u8]) {
 fn talk(half: &mut dyn Half, data: &[u8], piece: usize, step: Duration) {
     let channels: Vec<ChannelId> = half.channels().iter().map(|channel| channel.id).collect();
     let connection = if channels.contains(&BESIDE) { BESIDE } else { CONNECTION };
-    let mut said = Said { connection, bytes: Vec::new(), in_datagrams: 0, finished: false };
+    let mut said = Said::on(connection, MOST_SAID);
     let mut now = Timestamp::ZERO;
     let arrivals = data.chunks(piece).map(Arrival::Bytes).chain([Arrival::Ended]);
     for arrival in [Arrival::Opened].into_iter().chain(arrivals) {
@@ -113,6 +62,7 @@ fn talk(half: &mut dyn Half, data: &[u8], piece: usize, step: Duration) {
         }
     }
     half.stop(now);
+    assert!(connection == BESIDE || said.beside == 0, "no datagrams without a connection beside them");
     let mut reader = Reader::default();
     reader.feed(&said.bytes);
     while let Some(item) = reader.poll().expect("what it says is RTSP") {

@@ -2,14 +2,14 @@
 
 use std::sync::{Arc, LazyLock};
 
-use framewire_media::Movie;
 use framewire_scenario::{Pacing, Scenario};
-use framewire_session::half::{Arrival, ChannelId, Channels};
+use framewire_session::half::Arrival;
 use framewire_session::served::{CONNECTION, Catalogue, Client, Manner, Opening, Title, http_client, rtsp_client};
 use framewire_session::{FlowSetup, SendingPlan, StreamSetup};
-use framewire_transport::socket::{DatagramSend, SocketError};
-use framewire_units::{DataSize, Duration, Seed, Timestamp};
+use framewire_units::{Duration, Seed, Timestamp};
 use framewire_wire::rtsp::{Item, Reader};
+
+use crate::said::{Said, movie};
 
 /// The most that is said to this input: the movie, at every few bytes of it.
 const MOST_SAID: usize = 1 << 21;
@@ -35,59 +35,6 @@ fn setup(transport: &str) -> StreamSetup {
     match FlowSetup::of_movie(&scenario.flows[0], plan, 1).expect("invariant: it carries MPEG video") {
         FlowSetup::Stream(setup) => setup,
         _ => panic!("it goes over a connection"),
-    }
-}
-
-/// Three I pictures of MPEG-2 of one slice (ISO/IEC 13818-2, 6.2), at 25 Hz.
-fn movie() -> Movie {
-    let mut bytes = vec![0, 0, 1, 0xb3, 0x16, 0x01, 0x20, 0x13, 0xff, 0xff, 0xe0, 0x18, 0, 0, 1, 0xb8, 0, 8, 0, 0x40];
-    for reference in 0..3 {
-        bytes.extend([0, 0, 1, 0, 0, reference << 6 | 0x0f, 0xff, 0xf8, 0, 0, 1, 1, 0x13, 0x80, 0x81]);
-    }
-    Movie::parse(bytes.into()).expect("invariant: it is a movie")
-}
-
-/// The connection, which takes so much at a time.
-struct Said {
-    bytes: Vec<u8>,
-    room: usize,
-    /// Bytes in datagrams.
-    beside: usize,
-    finished: bool,
-}
-
-impl Channels for Said {
-    fn has_room(&self, _: ChannelId) -> bool {
-        true
-    }
-
-    fn send(&mut self, channel: ChannelId, bytes: &[u8], _: Option<u32>) -> Result<DatagramSend, SocketError> {
-        assert!(channel != CONNECTION);
-        self.beside += bytes.len();
-        assert!(self.beside <= MOST_SAID);
-        Ok(DatagramSend::Sent)
-    }
-
-    fn free_room(&mut self, _: ChannelId) -> Result<DataSize, SocketError> {
-        Ok(DataSize::from_bytes(1 << 20))
-    }
-
-    fn write(&mut self, channel: ChannelId, bytes: &[u8]) -> Result<usize, SocketError> {
-        assert!(channel == CONNECTION && !self.finished);
-        let taken = bytes.len().min(self.room);
-        self.room -= taken;
-        self.bytes.extend_from_slice(&bytes[..taken]);
-        assert!(self.bytes.len() <= MOST_SAID);
-        Ok(taken)
-    }
-
-    fn unsent(&mut self, _: ChannelId) -> Result<DataSize, SocketError> {
-        Ok(DataSize::ZERO)
-    }
-
-    fn finish(&mut self, _: ChannelId) -> Result<(), SocketError> {
-        self.finished = true;
-        Ok(())
     }
 }
 
@@ -123,7 +70,7 @@ fn replaced(data: &[u8], word: &[u8], by: &[u8]) -> Vec<u8> {
 
 /// What is said by one that hears this in pieces, so much time apart, and the end of the connection.
 fn talk(client: &mut dyn Client, data: &[u8], piece: usize, room: usize, step: Duration) -> Vec<u8> {
-    let (mut said, mut now) = (Said { bytes: Vec::new(), room, beside: 0, finished: false }, Timestamp::ZERO);
+    let (mut said, mut now) = (Said::on(CONNECTION, MOST_SAID), Timestamp::ZERO);
     for arrival in data.chunks(piece).map(Arrival::Bytes).chain([Arrival::Ended]) {
         client.handle_arrival(now, CONNECTION, arrival);
         while let Some(Opening { channels, client: (rtp, _) }) = client.poll_opening() {

@@ -67,18 +67,6 @@ fn play(client: &mut dyn Client, pipe: &mut Pipe, heard: &mut Heard, now: Timest
     );
 }
 
-/// Drives a client whenever it asks for it, up to a time.
-fn go_on(client: &mut dyn Client, pipe: &mut Pipe, from: Timestamp, until: Timestamp) -> Wait {
-    let mut now = from;
-    loop {
-        let wait = client.drive(now, pipe).expect("the connection stands");
-        match wait.timeout.filter(|&at| at <= until && !wait.finished) {
-            None => return wait,
-            Some(at) => now = now.max(at),
-        }
-    }
-}
-
 #[test]
 fn video_and_sound_go_between_the_messages_each_on_its_channels_with_reports() {
     let catalogue = catalogue_of("rtsp");
@@ -91,7 +79,7 @@ fn video_and_sound_go_between_the_messages_each_on_its_channels_with_reports() {
     assert_eq!(media, ["m=video 0 RTP/AVP 32", "m=audio 0 RTP/AVP 14"], "{text}");
     assert!(text.contains("b=RS:") && client.has_asked());
     play(&mut *client, &mut pipe, &mut heard, ms(100), 2);
-    go_on(&mut *client, &mut pipe, ms(100), ms(20_000));
+    run(&mut *client, &mut pipe, ms(100), ms(20_000));
     let mut of_channels: [Vec<Vec<u8>>; 4] = Default::default();
     for item in heard.items(&pipe) {
         if let Item::Interleaved { channel, packet } = item {
@@ -135,7 +123,7 @@ fn a_client_that_leaves_in_the_middle_of_a_packet_has_its_answer_behind_it() {
     play(&mut *client, &mut pipe, &mut heard, ms(10), 1);
     // The answer to PLAY, and half of the first packet.
     pipe.room = 700;
-    assert_eq!(go_on(&mut *client, &mut pipe, ms(10), ms(10)).room, ChannelSet::of(CONNECTION));
+    assert_eq!(run(&mut *client, &mut pipe, ms(10), ms(10)).room, ChannelSet::of(CONNECTION));
     let session = client.drive(ms(11), &mut pipe).map(|_| heard.items(&pipe)).unwrap();
     let [Item::Response(played)] = &session[..] else { panic!("{session:?}") };
     let session = played.headers.get("Session").unwrap().to_owned();
@@ -165,7 +153,7 @@ fn a_movie_is_of_those_who_know_the_password_and_silence_ends_a_session() {
     let (mut pipe, mut heard) = (Pipe::WIDE, Heard(Reader::default(), 0));
     let mut client = client_of(&catalogue, manner, None);
     play(&mut *client, &mut pipe, &mut heard, ms(0), 2);
-    let wait = go_on(&mut *client, &mut pipe, ms(0), ms(100_000));
+    let wait = run(&mut *client, &mut pipe, ms(0), ms(100_000));
     assert!(wait.finished, "60 s without a sign of life");
     let record = client.poll_record().unwrap();
     assert_eq!((record.ending, record.ended), (Ending::Left, Timestamp::ZERO + IDLE_TIMEOUT));
@@ -208,7 +196,7 @@ fn a_movie_stands_still_goes_on_where_it_was_and_from_the_key_frame_before_a_pla
     let (mut client, mut pipe, mut heard) =
         (client_of(&catalogue, MANNER, None), Pipe::WIDE, Heard(Reader::default(), 0));
     play(&mut *client, &mut pipe, &mut heard, ms(100), 2);
-    go_on(&mut *client, &mut pipe, ms(100), ms(310));
+    run(&mut *client, &mut pipe, ms(100), ms(310));
     let items = heard.items(&pipe);
     let session = items.iter().find_map(|item| match item {
         Item::Response(response) => response.headers.get("Session").map(str::to_owned),
@@ -231,12 +219,12 @@ fn a_movie_stands_still_goes_on_where_it_was_and_from_the_key_frame_before_a_pla
     );
     let (paused, more) = ask_in((&mut *client, &mut pipe, &mut heard), ms(310), ("PAUSE", &session), "");
     assert_eq!((paused.status.0, more.len()), (200, 0));
-    go_on(&mut *client, &mut pipe, ms(310), ms(2_000));
+    run(&mut *client, &mut pipe, ms(310), ms(2_000));
     assert_eq!(frames_of(&of(heard.items(&pipe)), 0), [], "it stands still, and reports go on");
     let (resumed, more) = ask_in((&mut *client, &mut pipe, &mut heard), ms(2_000), ("PLAY", &session), "");
     assert_eq!((resumed.status.0, resumed.headers.get("Range")), (200, Some("npt=0.240-")));
     all.extend(more);
-    go_on(&mut *client, &mut pipe, ms(2_000), ms(2_031));
+    run(&mut *client, &mut pipe, ms(2_000), ms(2_031));
     all.extend(of(heard.items(&pipe)));
     let frames = frames_of(&all, 0);
     assert_eq!(
@@ -252,7 +240,7 @@ fn a_movie_stands_still_goes_on_where_it_was_and_from_the_key_frame_before_a_pla
     let begins = format!("url=rtsp://a/a%20film.mpg/track0;seq={count};rtptime={}", first.wrapping_add(7 * 3_600));
     assert!(sought.headers.get("RTP-Info").is_some_and(|info| info.starts_with(&begins)), "{sought:?} {begins}");
     all.extend(more);
-    go_on(&mut *client, &mut pipe, ms(2_040), ms(9_000));
+    run(&mut *client, &mut pipe, ms(2_040), ms(9_000));
     let rest = of(heard.items(&pipe));
     all.extend(rest);
     let sequences: Vec<u16> = all
@@ -287,7 +275,7 @@ fn places_that_are_none_are_refused_and_an_end_is_kept() {
     assert_eq!(say(ms(1), "npt=0.5-0.4").status.0, 457);
     let played = say(ms(1), "npt=0.4-0.6");
     assert_eq!((played.status.0, played.headers.get("Range")), (200, Some("npt=0.400-0.600")));
-    go_on(&mut *client, &mut pipe, ms(1), ms(30_000));
+    run(&mut *client, &mut pipe, ms(1), ms(30_000));
     let record = client.poll_record().expect("it has ended");
     assert_eq!((record.frames, record.ending, record.ended), ([5, 0], Ending::Complete, ms(161)));
 }
@@ -336,7 +324,7 @@ fn video_and_sound_go_in_datagrams_with_reports_that_are_signs_of_life() {
     );
     assert!(matches!(heard.items(&pipe)[..], [Item::Response(_)]));
     pipe.is_full = false;
-    go_on(&mut *client, &mut pipe, ms(10), ms(59_000));
+    run(&mut *client, &mut pipe, ms(10), ms(59_000));
     let on = |pipe: &Pipe, id: ChannelId| pipe.datagrams.iter().filter(|(channel, _)| *channel == id).count();
     let seconds = 59;
     assert!(
@@ -359,9 +347,9 @@ fn video_and_sound_go_in_datagrams_with_reports_that_are_signs_of_life() {
     let report = framewire_wire::rtcp::Report { ssrc: 9, ..Default::default() };
     let report = Compound { reports: vec![report], names: vec![(9, "n".to_owned())], ..Compound::default() };
     client.handle_arrival(ms(59_500), of_video, Arrival::Datagram(&report.emit().unwrap()));
-    go_on(&mut *client, &mut pipe, ms(59_500), ms(119_400));
+    run(&mut *client, &mut pipe, ms(59_500), ms(119_400));
     assert!(client.poll_record().is_none(), "60 s from the report on");
-    go_on(&mut *client, &mut pipe, ms(119_400), ms(130_000));
+    run(&mut *client, &mut pipe, ms(119_400), ms(130_000));
     let record = client.poll_record().expect("nothing was heard of it");
     assert_eq!((record.ending, record.ended), (Ending::Left, ms(119_500)));
 }
