@@ -312,12 +312,15 @@ def test_a_list_of_before_has_the_keys_of_now() -> None:
         ({"kind": "certain"}, "a: kind is 'certain'; allowed is independent, calibrated"),
         ({"basis": "heard"}, "a: basis is 'heard'; allowed is stated, read, asked"),
         ({"kind": "by-construction"}, "a: reason is missing"),
+        ({"project": "ours"}, "a: project is 'ours'; allowed is low, high, both, or nothing"),
+        ({"project": "high"}, "a: project is 'high', and there is no such bound"),
+        ({"basis": "asked"}, "a: it is asked by this project, and so are all its bounds"),
         ({"kind": "same-as=b", "reason": "x"}, "a: kind: there is no claim 'b'"),
         ({"kind": "same-as", "reason": "x"}, "a: kind is 'same-as'; same-as=KEY"),
     ],
 )
 def test_a_list_of_claims_that_means_nothing_is_refused(changes: dict[str, str], told: str) -> None:
-    row = {"key": "a", "figure": "9", "section": "5", "says": "s", "theirs": "t", "low": "1", "high": "", "unit": "",
-           "basis": "stated", "kind": "independent", "reason": "", "exact": ""} | changes  # fmt: skip
+    row = {"key": "a", "figure": "9", "section": "5", "says": "s", "theirs": "t", "low": "1", "high": "", "project": "",
+           "unit": "", "basis": "stated", "kind": "independent", "reason": "", "exact": ""} | changes  # fmt: skip
     with pytest.raises(ValueError, match=re.escape(told)):
         read([",".join(row), ",".join(row.values())])

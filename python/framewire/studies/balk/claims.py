@@ -56,6 +56,7 @@ class Finding(verdicts.Finding):
             "theirs": claim.theirs,
             "low": claim.bounds.low,
             "high": claim.bounds.high,
+            "project": claim.of_project,
             "unit": claim.unit,
             "basis": claim.basis,
             "kind": claim.kind if claim.same_as is None else f"{claim.kind}={claim.same_as}",

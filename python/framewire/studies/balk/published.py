@@ -1,8 +1,10 @@
 """What the paper says, claim by claim: figure, section, its number, and between which values ours agrees.
 
-A claim is ``stated`` by the paper's text, ``read`` off what its text tells of a plot, or ``asked``: a bound of this
-project's own where the paper gives a direction only. What it is worth is told by its :data:`Kind`. Values are the
-project's reading; texts are in our words.
+A claim is ``stated`` by the paper's text, ``read`` off what its text says of a plot, or ``asked``: one that this
+project makes where the paper gives a direction only. A bound is the paper's where that says so (``over 1``, ``at most
+1``, ``falls``, ``3 to 5``). Where it gives a number or a word such as *near perfect*, it gives no tolerance: how far
+ours may be off is this project's, set by hand, and ``project`` says of which side. What a claim is worth is its
+:data:`Kind`. Values are the project's reading; texts are in our words.
 """
 
 from __future__ import annotations
@@ -16,9 +18,11 @@ from typing import Literal, cast, get_args
 
 from framewire.studies.verdicts import Bounds, Claim
 
-__all__ = ["FORMER_KEYS", "Basis", "Kind", "Published", "current_key", "published", "read"]
+__all__ = ["FORMER_KEYS", "Basis", "Kind", "Published", "Side", "current_key", "published", "read"]
 
 Basis = Literal["stated", "read", "asked"]
+
+Side = Literal["", "low", "high", "both"]
 
 Kind = Literal["independent", "calibrated", "by-construction", "same-as"]
 """What a verdict is worth. ``independent``: it could have come out otherwise. ``calibrated``: something that the paper
@@ -35,6 +39,8 @@ class Published(Claim):
     theirs: str
     bounds: Bounds
     """Between which values ours agrees."""
+    of_project: Side = ""
+    """Which of the bounds this project set; the others are the paper's."""
     unit: str
     basis: Basis
     kind: Kind = "independent"
@@ -49,6 +55,19 @@ class Published(Claim):
     def is_asked(self) -> bool:
         """Whether it is a bound of this project and no claim of the paper."""
         return self.basis == "asked"
+
+    @property
+    def bounds_in_words(self) -> str:
+        """The bounds, and whose they are where they are not the paper's.
+
+        >>> [published()[key].bounds_in_words for key in ("loss-tcp", "fair-8", "fair-32", "strong-under")]
+        ['at least 1', '0.85 to 1.15 (both ours)', '1 to 1.7 (the upper ours)', 'at most 1.05 (ours)']
+        """
+        if not self.of_project:
+            return str(self.bounds)
+        is_range = self.bounds.low is not None and self.bounds.high is not None
+        which = {"low": "the lower ours", "high": "the upper ours", "both": "both ours"}[self.of_project]
+        return f"{self.bounds} ({which if is_range else 'ours'})"
 
     @property
     def is_independent(self) -> bool:
@@ -104,6 +123,15 @@ def _read(row: dict[str, str]) -> Published:
     if kind != "independent" and not row["reason"]:
         raise ValueError(f"claims.csv: {row['key']}: reason is missing; every kind but independent needs one")
     low, high = (float(row[name]) if row[name] else None for name in ("low", "high"))
+    of_project = row["project"]
+    if of_project not in get_args(Side):
+        raise ValueError(f"claims.csv: {row['key']}: project is {of_project!r}; allowed is low, high, both, or nothing")
+    sides = {"low": low, "high": high}
+    needed = [name for name in sides if of_project in (name, "both")]
+    if any(sides[name] is None for name in needed):
+        raise ValueError(f"claims.csv: {row['key']}: project is {of_project!r}, and there is no such bound")
+    if row["basis"] == "asked" and any(sides[name] is not None and name not in needed for name in sides):
+        raise ValueError(f"claims.csv: {row['key']}: it is asked by this project, and so are all its bounds")
     return Published(
         source=row["section"],
         says=row["says"],
@@ -111,6 +139,7 @@ def _read(row: dict[str, str]) -> Published:
         figure=int(row["figure"]),
         theirs=row["theirs"],
         bounds=Bounds(low, high),
+        of_project=cast(Side, of_project),
         unit=row["unit"],
         basis=cast(Basis, row["basis"]),
         kind=cast(Kind, kind),

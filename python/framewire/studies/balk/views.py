@@ -62,14 +62,16 @@ def _figure(claim: Published) -> Cell:
 
 
 def _agrees_at(claim: Published) -> str:
-    """The bounds with their unit; of what a number without one is stands in brackets.
+    """The bounds with their unit, and which of them are this project's; of what a number without a unit is stands in
+    brackets.
 
     >>> from framewire.studies.balk.published import published
-    >>> [_agrees_at(published()[key]) for key in ("tfrc-5", "fair-8", "frames-strong-fixed")]
-    ['at most 130 kbit/s (least second)', '0.85 to 1.15 of the fair share', 'at least 1 (second half over first)']
+    >>> [_agrees_at(published()[key]) for key in ("tfrc-1", "fair-8")]
+    ['at most 200 kbit/s (least second)', '0.85 to 1.15 (both ours) of the fair share']
     """
     of_a_unit = short_unit(claim.unit) or claim.unit.startswith(("of ", "kbit/s per "))
-    return f"{claim.bounds} {claim.unit}" if of_a_unit else f"{claim.bounds} ({claim.unit})"
+    bounds = claim.bounds_in_words
+    return f"{bounds} {claim.unit}" if of_a_unit else f"{bounds} ({claim.unit})"
 
 
 def _aside(table: Table, of: Sequence[Published]) -> Table:

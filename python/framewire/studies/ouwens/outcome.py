@@ -68,6 +68,7 @@ def _overview(comparison: Comparison) -> list[Part]:
     )
     return [
         views.bounds(comparison),
+        Text(_WHOSE_BOUNDS),
         views.without_a_link(comparison),
         Text(_WITHOUT_A_LINK),
         *([durations] if comparison.duration_errors else []),
@@ -79,15 +80,21 @@ def _overview(comparison: Comparison) -> list[Part]:
     ]
 
 
+_WHOSE_BOUNDS = (
+    "The bounds are this project's. The thesis has one run of each setting and does not say how far its numbers may "
+    "be off; what is set by hand has no source behind it."
+)
+
 _WITHOUT_A_LINK = (
-    "What a count of met bounds is worth: “nothing lost” is how many of the same numbers a model meets that loses no "
-    "frame, sends every packet once and takes the movie's time for every stream; “one number” is one that says for "
-    "each column of a table the median of what the thesis published there, in every row. The other four know the "
-    "thesis and no link, and not the answer: each number is told from other published ones, with its whole setting "
-    "(retry value and oven) left out. “mean”: of its column; “factors”: the same retry value with the other state of "
-    "the oven, and what the oven changes in the mean elsewhere; “nearest”: the same oven and the nearest number of "
-    "attempts; “other bitrate”: the same setting at the other published bitrate. Coloured where one meets more than is "
-    "met here. None has a spread of its own in table 3.6, nor is it corrected for the movies' ratio."
+    "The table above has guesses that simulate no link, held against the same numbers and bounds as the simulation "
+    "(“here”). “nothing lost”: no frame is lost, every packet is sent once, and every stream takes the movie's time. "
+    "“one number”: for each column of a table the median of what the thesis has there, in every row. The other four "
+    "take the thesis' own numbers for other settings (retry value and oven) in place of the one asked about. “mean”: "
+    "of its column; “factors”: the same retry value with the other state of the oven, and what the oven changes in "
+    "the mean elsewhere; “nearest”: the same oven and the nearest number of attempts; “other bitrate”: the same "
+    "setting at the other published bitrate. Coloured where a guess meets more than the simulation: there the count "
+    "says how well the thesis repeats itself, and little of the link. No guess has a spread of its own in table 3.6, "
+    "nor is one corrected for the movies' ratio."
 )
 
 _IN_THE_TABLES = (

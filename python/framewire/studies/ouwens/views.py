@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from framewire.studies.ouwens import criteria
 from framewire.studies.ouwens.baseline import BASELINE_NAMES, TOLD_FROM_OTHERS
 from framewire.studies.ouwens.bounds import BoundResult
 from framewire.studies.ouwens.comparison import Comparison
@@ -74,11 +75,17 @@ _COUNTS = (Verdict.HOLDS, Verdict.FAILS, Verdict.EXCEPTED)
 
 def bounds(comparison: Comparison) -> Table:
     """How often what each bound asks was found."""
-    names: list[str | Column] = [Column("asked", align="left"), Column("result", align="left"), *map(str, _COUNTS)]
+    names: list[str | Column] = [
+        Column("asked", align="left"),
+        Column("its size", align="left"),
+        Column("result", align="left"),
+        *map(str, _COUNTS),
+    ]
     rows: list[list[str | Cell]] = [
         [
             one.bound.title,
             one.bound.rule,
+            one.bound.source or DASH,
             _chip(one.verdict),
             *(str(count or "") for count in (one.holds, one.fails, one.excepted)),
             one.worst,
@@ -100,7 +107,7 @@ def _low(comparison: Comparison) -> list[str | Cell]:
     asked = "direction of every effect that exceeds the thesis' spread"
     verdict = Verdict.of(same == every) if every else None
     counts = (str(same or ""), str(every - same or ""), "")
-    return ["retry values 1 and 2", asked, _chip(verdict), *counts, Cell(text="by table", link="low")]
+    return ["retry values 1 and 2", asked, criteria.BY_ROWS, _chip(verdict), *counts, Cell(text="by table", link="low")]
 
 
 def without_a_link(comparison: Comparison) -> Table:
