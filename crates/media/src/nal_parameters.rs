@@ -18,8 +18,13 @@ pub(crate) trait ParameterSet: Sized {
     /// Its identifier.
     fn id(&self) -> u32;
 
-    /// Reads one, behind the header of its NAL unit. The standard bounds the identifier, and so do errors here.
-    fn parse(payload: &[u8]) -> Result<Self, BadField>;
+    /// Reads one. The standard bounds the identifier, and so do errors here.
+    fn read(reader: &mut RbspReader) -> Result<Self, BadField>;
+
+    /// The same of what follows the header of a NAL unit.
+    fn parse(payload: &[u8]) -> Result<Self, BadField> {
+        Self::read(&mut RbspReader::new(payload))
+    }
 }
 
 /// The parameter sets in force, by identifier.

@@ -63,10 +63,7 @@ impl ParameterSet for SequenceParameterSet {
         self.id
     }
 
-    /// Reads what follows the header of the NAL unit.
-    fn parse(payload: &[u8]) -> Result<Self, BadField> {
-        let mut reader = RbspReader::new(payload);
-        let reader = &mut reader;
+    fn read(reader: &mut RbspReader) -> Result<Self, BadField> {
         let Beginning {
             id,
             chroma_format,
@@ -282,10 +279,7 @@ impl ParameterSet for PictureParameterSet {
         self.id
     }
 
-    /// Reads what follows the header of the NAL unit.
-    fn parse(payload: &[u8]) -> Result<Self, BadField> {
-        let mut reader = RbspReader::new(payload);
-        let reader = &mut reader;
+    fn read(reader: &mut RbspReader) -> Result<Self, BadField> {
         let id = reader.ue_at_most("pic_parameter_set_id", 255)?;
         let sequence = reader.ue_at_most("seq_parameter_set_id", 31)?;
         let _entropy_coding_mode = reader.flag()?;

@@ -53,10 +53,7 @@ impl ParameterSet for SequenceParameterSet {
         self.id
     }
 
-    /// Reads what follows the header of the NAL unit.
-    fn parse(payload: &[u8]) -> Result<Self, BadField> {
-        let mut reader = RbspReader::new(payload);
-        let reader = &mut reader;
+    fn read(reader: &mut RbspReader) -> Result<Self, BadField> {
         let _video_parameter_set = reader.bits(4)?;
         let highest_temporal_layer = match reader.bits(3)? {
             7 => return Err(BadField { name: "sps_max_sub_layers_minus1", value: Some(7) }),
@@ -226,10 +223,7 @@ impl ParameterSet for PictureParameterSet {
         self.id
     }
 
-    /// Reads what follows the header of the NAL unit.
-    fn parse(payload: &[u8]) -> Result<Self, BadField> {
-        let mut reader = RbspReader::new(payload);
-        let reader = &mut reader;
+    fn read(reader: &mut RbspReader) -> Result<Self, BadField> {
         let id = reader.ue_at_most("pps_pic_parameter_set_id", 63)?;
         let sequence = reader.ue_at_most("pps_seq_parameter_set_id", 15)?;
         let has_dependent_slice_segments = reader.flag()?;

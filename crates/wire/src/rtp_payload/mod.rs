@@ -23,6 +23,8 @@ mod packets;
 mod received;
 mod rejected;
 mod rule;
+#[cfg(test)]
+mod testing;
 mod units;
 
 use std::borrow::Cow;

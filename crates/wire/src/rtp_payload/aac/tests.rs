@@ -4,12 +4,9 @@ use framewire_units::{DataSize, Timestamp};
 use proptest::prelude::*;
 
 use super::*;
-use crate::rtp_payload::{Datagram, Depacketizer, Limits, PacketRule, Packetizer, ReceivedFrame, StreamOrigin};
+use crate::rtp_payload::testing::{self, HEADERS, ORIGIN};
+use crate::rtp_payload::{Datagram, Depacketizer, Limits, PacketRule, Packetizer, ReceivedFrame};
 use crate::sdp::check_parameters;
-
-const ORIGIN: StreamOrigin = StreamOrigin { ssrc: 7, initial_sequence: 65_535 };
-/// Headers of IPv4, UDP and RTP.
-const HEADERS: u64 = 20 + 8 + 12;
 
 /// A frame of ADTS around an access unit: AAC LC, 44.1 kHz, stereo.
 fn adts(unit: &[u8]) -> Vec<u8> {
@@ -34,15 +31,7 @@ fn receiver() -> Depacketizer {
 }
 
 fn received<'a>(packets: impl IntoIterator<Item = &'a Datagram>) -> Vec<ReceivedFrame> {
-    let mut receiver = receiver();
-    let mut frames = Vec::new();
-    for packet in packets {
-        receiver.handle_datagram(Timestamp::ZERO, &packet.bytes).unwrap();
-        frames.extend(std::iter::from_fn(|| receiver.poll_frame()));
-    }
-    receiver.flush();
-    frames.extend(std::iter::from_fn(|| receiver.poll_frame()));
-    frames
+    testing::received(receiver(), packets)
 }
 
 fn refused(payload: &[u8]) -> String {

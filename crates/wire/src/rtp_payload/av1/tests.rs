@@ -5,11 +5,8 @@ use proptest::prelude::*;
 
 use super::obu::{leb128, to_leb128};
 use super::*;
-use crate::rtp_payload::{Datagram, Depacketizer, Limits, Packetizer, ReceivedFrame, StreamOrigin};
-
-const ORIGIN: StreamOrigin = StreamOrigin { ssrc: 7, initial_sequence: 65_535 };
-/// Headers of IPv4, UDP and RTP.
-const HEADERS: u64 = 20 + 8 + 12;
+use crate::rtp_payload::testing::{self, HEADERS, ORIGIN};
+use crate::rtp_payload::{Datagram, Depacketizer, Limits, Packetizer, ReceivedFrame};
 
 /// A unit with its size (AV1 bitstream specification, 5.3): its type, its layers where it says them, its payload.
 fn unit(kind: u8, layer: Option<u8>, payload: &[u8]) -> Vec<u8> {
@@ -37,15 +34,7 @@ fn payloads(largest_payload: u64, units: &[Vec<u8>]) -> Vec<Vec<u8>> {
 }
 
 fn received<'a>(packets: impl IntoIterator<Item = &'a Datagram>) -> Vec<ReceivedFrame> {
-    let mut receiver = Depacketizer::new(&FORMAT, Some(ORIGIN), Limits::default());
-    let mut frames = Vec::new();
-    for packet in packets {
-        receiver.handle_datagram(Timestamp::ZERO, &packet.bytes).unwrap();
-        frames.extend(std::iter::from_fn(|| receiver.poll_frame()));
-    }
-    receiver.flush();
-    frames.extend(std::iter::from_fn(|| receiver.poll_frame()));
-    frames
+    testing::received(Depacketizer::new(&FORMAT, Some(ORIGIN), Limits::default()), packets)
 }
 
 #[test]

@@ -4,11 +4,8 @@ use framewire_units::{DataSize, Timestamp};
 use proptest::prelude::*;
 
 use super::*;
-use crate::rtp_payload::{Depacketizer, Limits, PacketRule, Packetizer, RejectReason, StreamOrigin};
-
-const ORIGIN: StreamOrigin = StreamOrigin { ssrc: 7, initial_sequence: 65_535 };
-/// Headers of IPv4, UDP and RTP.
-const HEADERS: u64 = 20 + 8 + 12;
+use crate::rtp_payload::testing::{self, HEADERS, ORIGIN};
+use crate::rtp_payload::{Depacketizer, Limits, PacketRule, Packetizer};
 
 fn packetizer(rule: PacketRule, largest_payload: u64) -> Packetizer {
     Packetizer::new(&FORMAT, rule, DataSize::from_bytes(HEADERS + largest_payload), ORIGIN).unwrap()
@@ -20,29 +17,12 @@ fn payloads(rule: PacketRule, largest_payload: u64, frame: &[u8]) -> Vec<Vec<u8>
     packets.iter().map(|packet| packet.bytes[12..].to_vec()).collect()
 }
 
-/// A packet with this payload.
-fn datagram(sequence: u16, marker: bool, payload: &[u8]) -> Vec<u8> {
-    let [high, low] = ORIGIN.initial_sequence.wrapping_add(sequence).to_be_bytes();
-    [&[0x80, 96 | u8::from(marker) << 7, high, low, 0, 0, 0, 9, 0, 0, 0, 7][..], payload].concat()
-}
-
-/// What a receiver makes of these payloads, which are all packets of one frame: `None` where it is not whole.
 fn joined(payloads: &[&[u8]]) -> Option<Vec<u8>> {
-    let mut receiver = Depacketizer::new(&FORMAT, Some(ORIGIN), Limits::default());
-    for (sequence, payload) in payloads.iter().enumerate() {
-        let packet = datagram(sequence as u16, sequence + 1 == payloads.len(), payload);
-        receiver.handle_datagram(Timestamp::ZERO, &packet).unwrap();
-    }
-    let frame = receiver.poll_frame().expect("its last packet came");
-    frame.complete.then(|| frame.bytes.to_vec())
+    testing::joined(&FORMAT, payloads)
 }
 
 fn refused(payload: &[u8]) -> String {
-    let mut receiver = Depacketizer::new(&FORMAT, Some(ORIGIN), Limits::default());
-    match receiver.handle_datagram(Timestamp::ZERO, &datagram(0, true, payload)) {
-        Err(RejectReason::Payload(reason)) => reason,
-        other => panic!("{other:?}"),
-    }
+    testing::refused(&FORMAT, payload)
 }
 
 /// Parameter sets, and two slices of 5 and 30 bytes.
@@ -211,7 +191,7 @@ proptest! {
             prop_assert!(piece.len() <= 3 * payload.len() + 3);
         }
         let mut receiver = Depacketizer::new(&FORMAT, Some(ORIGIN), Limits::default());
-        let _ = receiver.handle_datagram(Timestamp::ZERO, &datagram(0, true, &payload));
+        let _ = receiver.handle_datagram(Timestamp::ZERO, &testing::datagram(0, true, &payload));
         if let Some(frame) = receiver.poll_frame() {
             prop_assert!(frame.bytes.is_empty() != frame.complete && frame.bytes.len() <= 3 * payload.len() + 4);
         }

@@ -3,37 +3,22 @@
 use framewire_units::{DataSize, Timestamp};
 
 use super::*;
-use crate::rtp_payload::{Depacketizer, Limits, PacketRule, Packetizer, RejectReason, StreamOrigin};
-
-const ORIGIN: StreamOrigin = StreamOrigin { ssrc: 7, initial_sequence: 0 };
+use crate::rtp_payload::testing::{self, HEADERS, ORIGIN};
+use crate::rtp_payload::{Depacketizer, Limits, PacketRule, Packetizer};
 
 fn payloads(rule: PacketRule, largest_payload: u64, frame: &[u8]) -> Vec<Vec<u8>> {
     let mut packetizer =
-        Packetizer::new(&FORMAT, rule, DataSize::from_bytes(20 + 8 + 12 + largest_payload), ORIGIN).unwrap();
+        Packetizer::new(&FORMAT, rule, DataSize::from_bytes(HEADERS + largest_payload), ORIGIN).unwrap();
     let packets = packetizer.packetize(frame, 9).unwrap();
     packets.iter().map(|packet| packet.bytes[12..].to_vec()).collect()
 }
 
-fn datagram(sequence: u8, marker: bool, payload: &[u8]) -> Vec<u8> {
-    [&[0x80, 96 | u8::from(marker) << 7, 0, sequence, 0, 0, 0, 9, 0, 0, 0, 7][..], payload].concat()
-}
-
 fn joined(payloads: &[Vec<u8>]) -> Option<Vec<u8>> {
-    let mut receiver = Depacketizer::new(&FORMAT, Some(ORIGIN), Limits::default());
-    for (sequence, payload) in payloads.iter().enumerate() {
-        let packet = datagram(sequence as u8, sequence + 1 == payloads.len(), payload);
-        receiver.handle_datagram(Timestamp::ZERO, &packet).unwrap();
-    }
-    let frame = receiver.poll_frame().expect("its last packet came");
-    frame.complete.then(|| frame.bytes.to_vec())
+    testing::joined(&FORMAT, payloads)
 }
 
 fn refused(payload: &[u8]) -> String {
-    let mut receiver = Depacketizer::new(&FORMAT, Some(ORIGIN), Limits::default());
-    match receiver.handle_datagram(Timestamp::ZERO, &datagram(0, true, payload)) {
-        Err(RejectReason::Payload(reason)) => reason,
-        other => panic!("{other:?}"),
-    }
+    testing::refused(&FORMAT, payload)
 }
 
 /// Video, sequence and picture parameter set, and a slice of IDR_W_RADL (19) with 13 bytes behind its header.

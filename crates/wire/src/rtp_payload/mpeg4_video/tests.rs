@@ -4,12 +4,9 @@ use framewire_units::{DataSize, Timestamp};
 use proptest::prelude::*;
 
 use super::*;
-use crate::rtp_payload::{Datagram, Depacketizer, Limits, Packetizer, ReceivedFrame, StreamOrigin};
+use crate::rtp_payload::testing::{self, HEADERS, ORIGIN};
+use crate::rtp_payload::{Datagram, Depacketizer, Limits, Packetizer, ReceivedFrame};
 use crate::sdp;
-
-const ORIGIN: StreamOrigin = StreamOrigin { ssrc: 7, initial_sequence: 65_535 };
-/// Headers of IPv4, UDP and RTP.
-const HEADERS: u64 = 20 + 8 + 12;
 
 /// Sequence, visual object, video object and its layer (ISO/IEC 14496-2, table 6-3), with some bytes in them.
 const CONFIG: [u8; 33] = [
@@ -37,15 +34,7 @@ fn packets(largest_payload: u64, frames: &[Vec<u8>]) -> Vec<Datagram> {
 }
 
 fn received<'a>(packets: impl IntoIterator<Item = &'a Datagram>) -> Vec<ReceivedFrame> {
-    let mut receiver = Depacketizer::new(&FORMAT, Some(ORIGIN), Limits::default());
-    let mut frames = Vec::new();
-    for packet in packets {
-        receiver.handle_datagram(Timestamp::ZERO, &packet.bytes).unwrap();
-        frames.extend(std::iter::from_fn(|| receiver.poll_frame()));
-    }
-    receiver.flush();
-    frames.extend(std::iter::from_fn(|| receiver.poll_frame()));
-    frames
+    testing::received(Depacketizer::new(&FORMAT, Some(ORIGIN), Limits::default()), packets)
 }
 
 #[test]

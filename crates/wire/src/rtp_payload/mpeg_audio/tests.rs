@@ -4,12 +4,9 @@ use framewire_units::{DataSize, Timestamp};
 use proptest::prelude::*;
 
 use super::*;
-use crate::rtp_payload::{Datagram, Depacketizer, Limits, PacketRule, Packetizer, ReceivedFrame, StreamOrigin};
+use crate::rtp_payload::testing::{self, HEADERS, ORIGIN};
+use crate::rtp_payload::{Datagram, Depacketizer, Limits, PacketRule, Packetizer, ReceivedFrame};
 use crate::sdp;
-
-const ORIGIN: StreamOrigin = StreamOrigin { ssrc: 7, initial_sequence: 65_535 };
-/// Headers of IPv4, UDP and RTP.
-const HEADERS: u64 = 20 + 8 + 12;
 
 /// MPEG-1, layer II, 192 kbit/s, 48 kHz: 576 bytes in 24 ms.
 fn frame(filler: u8) -> Vec<u8> {
@@ -27,15 +24,7 @@ fn receiver() -> Depacketizer {
 }
 
 fn received<'a>(packets: impl IntoIterator<Item = &'a Datagram>) -> Vec<ReceivedFrame> {
-    let mut receiver = receiver();
-    let mut frames = Vec::new();
-    for packet in packets {
-        receiver.handle_datagram(Timestamp::ZERO, &packet.bytes).unwrap();
-        frames.extend(std::iter::from_fn(|| receiver.poll_frame()));
-    }
-    receiver.flush();
-    frames.extend(std::iter::from_fn(|| receiver.poll_frame()));
-    frames
+    testing::received(receiver(), packets)
 }
 
 /// Marker and time stamp.
