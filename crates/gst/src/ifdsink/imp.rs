@@ -3,10 +3,9 @@
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
-use framewire_endpoint::writer::{Interruptions, Notice, Snapshot, Waited, Writer};
+use framewire_endpoint::writer::{Interruptions, Snapshot, Waited, Writer};
 use framewire_media::timing::{Times, TransportClock};
 use framewire_transport::live::{KeyFrameRequests, Untimed};
-use framewire_units::Timestamp;
 use gst::glib;
 use gst::glib::subclass::Signal;
 use gst::prelude::*;
@@ -22,23 +21,23 @@ use crate::codec::Unusable;
 use crate::frames::{BufferError, Held, ends_frame};
 use crate::lock::lock;
 use crate::settings::INEFFECTIVE;
-use crate::stats::{self, now};
+use crate::stats;
 
-static CAT: LazyLock<gst::DebugCategory> =
+pub(super) static CAT: LazyLock<gst::DebugCategory> =
     LazyLock::new(|| gst::DebugCategory::new("ifdsink", gst::DebugColorFlags::empty(), Some("Frame-dropping sink")));
 
 /// The element's private data.
 #[derive(Default)]
 pub struct IfdSink {
-    settings: Mutex<SinkSettings>,
+    pub(super) settings: Mutex<SinkSettings>,
     /// Touched by the streaming thread only.
     intake: Mutex<Intake>,
     clock: Mutex<TransportClock>,
     /// Kept here, as the base class's own is behind the lock of the streaming thread.
-    segment: Mutex<Option<gst::FormattedSegment<gst::ClockTime>>>,
+    pub(super) segment: Mutex<Option<gst::FormattedSegment<gst::ClockTime>>>,
     writer: Mutex<Option<Arc<Writer<Held>>>>,
-    starting: Mutex<Starting>,
-    requests: Mutex<KeyFrameRequests>,
+    pub(super) starting: Mutex<Starting>,
+    pub(super) requests: Mutex<KeyFrameRequests>,
     untimed: Mutex<Untimed>,
     /// What the last writer counted, for who asks after the end.
     last: Mutex<Option<Snapshot>>,
@@ -46,7 +45,7 @@ pub struct IfdSink {
 
 /// What reports to the application that there is no connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-enum Starting {
+pub(super) enum Starting {
     /// The change of state that starts the element, which still waits a little.
     Waits,
     /// The same: it has failed, for this reason.
@@ -340,54 +339,6 @@ impl IfdSink {
         // After its end, a stream goes on over another connection.
         if let Err(reason) = self.start_writer() {
             gst::element_imp_error!(self, gst::ResourceError::OpenWrite, ["no thread for the socket: {reason}"]);
-        }
-    }
-
-    /// Tells the application and upstream; without locks, as both may call back.
-    fn tell(&self, notice: Notice<Held>) {
-        let object = self.obj();
-        match notice {
-            Notice::Dropped(discard, lost) => {
-                let (frame, rule) = (&discard.frame, discard.rule);
-                gst::debug!(CAT, imp = self, "frame {} ({}) given up: {rule}", frame.bytes.number, frame.kind);
-                let settings = lock(&self.settings).dropping;
-                if settings.post_drop_messages {
-                    let segment = lock(&self.segment).clone();
-                    let message = gst::message::Element::builder(stats::drop_message(frame, rule, segment.as_ref()));
-                    let _ = object.post_message(message.src(&*object).build());
-                }
-                let Some(lost) = lost else { return };
-                crate::groups::tell(&*object, lost.frame, rule);
-                if lost.needs_key_frame {
-                    self.request_key_frame(KeyFrameRequests::need);
-                }
-            }
-            Notice::Reconnecting(text) => {
-                gst::element_imp_warning!(self, gst::ResourceError::Write, ("{text}"));
-            }
-            Notice::Undelivered(text) => {
-                gst::element_imp_warning!(self, gst::ResourceError::Write, ("{text}"));
-            }
-            Notice::WantsKeyFrame => self.request_key_frame(KeyFrameRequests::need),
-            Notice::Failed(text) => {
-                let mut starting = lock(&self.starting);
-                if *starting != Starting::Over {
-                    *starting = Starting::Failed(text);
-                    return;
-                }
-                drop(starting);
-                gst::element_imp_error!(self, gst::ResourceError::OpenWrite, ("{text}"));
-            }
-        }
-    }
-
-    /// Asks upstream for a key frame when it is time.
-    fn request_key_frame(&self, is_time: impl FnOnce(&mut KeyFrameRequests, Timestamp, Duration) -> bool) {
-        let settings = lock(&self.settings).dropping;
-        let interval = settings.request_interval();
-        if settings.request_key_frames && is_time(&mut lock(&self.requests), now(), interval) {
-            let event = gst_video::UpstreamForceKeyUnitEvent::builder().all_headers(true).build();
-            self.obj().sink_pad().push_event(event);
         }
     }
 

@@ -7,6 +7,7 @@
 
 mod imp;
 mod intake;
+mod notices;
 mod preroll;
 mod settings;
 mod times;
