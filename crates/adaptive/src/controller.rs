@@ -111,7 +111,7 @@ pub trait Controller: Send {
     /// A live stream begins to be sent, or has come further: to `made`, in the time of [`PlanRates::now_in_stream`].
     fn handle_more(&mut self, _now: Timestamp, _made: Duration) {}
 
-    /// When the controller wants to be called without anything having happened.
+    /// When the controller is to be called without anything having happened.
     fn next_timeout(&self) -> Option<Timestamp>;
 
     /// How fast to send now, and from which level.

@@ -51,7 +51,7 @@ impl fmt::Debug for Watch {
 
 /// What there is to report of the flows of a scenario while it is simulated, in the words of the other worlds.
 ///
-/// It is asked by another thread than the one that simulates, as often as somebody wants to know.
+/// It is asked by another thread than the one that simulates, as often as it is asked.
 #[derive(Debug)]
 pub struct Reports {
     latest: Arc<Mutex<Vec<Option<FlowProgress>>>>,

@@ -51,7 +51,7 @@ type Due = (Timestamp, u64);
 /// Nothing is allocated per packet.
 pub(crate) struct Wires<P, R> {
     network: Network,
-    /// When the link model wants to be called; `None` where that is not known, because it was changed since.
+    /// When the link model is to be called; `None` where that is not known, because it was changed since.
     timeout: Option<Timestamp>,
     /// Whether packets of the sender are held by its own device until the link model releases them.
     local: bool,

@@ -31,7 +31,7 @@ impl PacketReader {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The next packet that is there whole. Packets of no bytes are skipped, as section 2 wants it.
+    /// The next packet that is there whole. Packets of no bytes are skipped, as section 2 requires.
     pub fn poll_packet(&mut self) -> Option<Bytes> {
         loop {
             let length = self.buffer.first_chunk::<LENGTH_FIELD>().copied().map(u16::from_be_bytes)?;

@@ -148,7 +148,7 @@ impl Client {
         Some(event)
     }
 
-    /// When the client wants to be polled although nothing arrived; `None` when never.
+    /// When the client is to be polled although nothing arrived; `None` when never.
     pub fn next_timeout(&self) -> Option<Timestamp> {
         let Some(liveness) = &self.liveness else { return Some(Timestamp::ZERO) };
         let vanished = liveness.deadline(self.settings.peer_timeout);

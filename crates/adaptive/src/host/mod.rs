@@ -47,7 +47,7 @@ pub struct HostEvent {
 /// one is, it is forgotten after [`peer_timeout`](ServerSettings::peer_timeout), or as soon as another start needs its
 /// place and it is the oldest such.
 ///
-/// What is due first leaves first, over all sessions: a packet of video at the time that its pace wants, an answer at
+/// What is due first leaves first, over all sessions: a packet of video at the time that its pace sets, an answer at
 /// the time when what it answers arrived. One packet is taken from a session at a time, so that no session, however
 /// fast or far behind, holds another one up, and no flood of requests goes before video that was due.
 pub struct Host {
@@ -162,7 +162,7 @@ impl Host {
         self.events.pop_front()
     }
 
-    /// When the host wants to be polled although nothing arrived; `None` when never.
+    /// When the host is to be polled although nothing arrived; `None` when never.
     pub fn next_timeout(&self) -> Option<Timestamp> {
         if self.answers.is_empty() { self.agenda.next() } else { Some(Timestamp::ZERO) }
     }

@@ -2,9 +2,9 @@
 //!
 //! It is a path of the fewest straight lines from the first byte to the last through the corridor between V(t) and
 //! V(t) + b. The lines are taken one after the other, each as far as any can go: of all lines that leave the one before
-//! it, the one that passes the most gates, and of these the one that comes nearest to the gate which stops it. Whoever
-//! passes that gate with one line more has to cross this one (S. Suri, "A linear time algorithm for minimum link paths
-//! inside a simple polygon", Computer Vision, Graphics, and Image Processing 35, 1986; for corridors H. Imai and M. Iri,
+//! it, the one that passes the most gates, and of these the one that comes nearest to the gate which stops it. A
+//! plan that passes that gate with one line more has to cross this one (S. Suri, "A linear time algorithm for minimum link
+//! paths inside a simple polygon", Computer Vision, Graphics, and Image Processing 35, 1986; for corridors H. Imai and M. Iri,
 //! "An optimal algorithm for approximating a piecewise linear function", Journal of Information Processing 9, 1986). So
 //! no plan has fewer rates; W. Feng and J. Rexford compare such plans with the smoothest ones ("Performance Evaluation of
 //! Smoothing Algorithms for Transmitting Variable Bit Rate Video", IEEE Transactions on Multimedia 1(3), 1999).

@@ -144,7 +144,7 @@ impl Server {
         self.events.pop_front()
     }
 
-    /// When the server wants to be polled although nothing arrived; `None` when never.
+    /// When the server is to be polled although nothing arrived; `None` when never.
     pub fn next_timeout(&self) -> Option<Timestamp> {
         match self.phase {
             Phase::Waiting => self.session.map(|_| self.liveness.deadline(self.settings.peer_timeout)),

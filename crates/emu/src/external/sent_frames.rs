@@ -88,7 +88,7 @@ trait Way {
     fn finish(self: Box<Self>) -> Option<Trail>;
 }
 
-/// A byte stream in TCP segments. Where the matcher wants a time, it gets a place in the stream.
+/// A byte stream in TCP segments. Where the matcher expects a time, it gets a place in the stream.
 struct Segments {
     matcher: ContentMatcher,
     first: Option<u32>,
@@ -147,7 +147,7 @@ impl Way for Segments {
     }
 }
 
-/// Datagrams that each carry a piece of the stream. Where the matcher wants a time, it gets the number of the datagram.
+/// Datagrams that each carry a piece of the stream. Where the matcher expects a time, it gets the number of the datagram.
 struct Datagrams {
     matcher: ContentMatcher,
     /// The format of its RTP packets; `None` where a datagram is nothing but a piece of the stream.

@@ -69,7 +69,7 @@ impl User {
     }
 }
 
-/// Writes a map in one piece, as the kernel wants it.
+/// Writes a map in one piece, as the kernel expects it.
 fn write(file: &str, text: std::fmt::Arguments<'_>) -> io::Result<()> {
     let mut buffer = [0; MAP];
     let mut rest = &mut buffer[..];

@@ -47,7 +47,7 @@ impl Message {
         self.attribute(kind, &value.to_ne_bytes())
     }
 
-    /// Adds a 32-bit attribute in network order, as netfilter wants it.
+    /// Adds a 32-bit attribute in network order, as netfilter expects it.
     pub(crate) fn attribute_be32(self, kind: u16, value: u32) -> Self {
         self.attribute(kind, &value.to_be_bytes())
     }

@@ -14,7 +14,7 @@ pub enum FramePart {
     /// All of it: a frame picture, or both of its fields.
     #[default]
     Whole,
-    /// One field. Its frame wants another, which comes next or is lost.
+    /// One field. Its frame lacks the other, which comes next or is lost.
     FirstField,
     /// The field that the frame of the unit before wanted.
     SecondField,

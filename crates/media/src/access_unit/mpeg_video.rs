@@ -43,7 +43,7 @@ fn holds_picture_data(unit: &[u8]) -> bool {
 #[derive(Debug, Default)]
 pub(crate) struct Reader {
     references: ReferenceTracker<u64>,
-    /// The field picture that the last unit consisted of, when its frame wants another, and the number of that unit.
+    /// The field picture that the last unit consisted of, when its frame lacks the other, and the number of that unit.
     open_field: Option<(CodedPicture, u64)>,
 }
 

@@ -8,7 +8,7 @@ use crate::index::FrameRate;
 /// `SELECT_SCREEN_CONTENT_TOOLS` and `SELECT_INTEGER_MV` (section 3): each frame states it.
 const SELECT: u32 = 2;
 
-/// An operating point: which layers it decodes, and what its decoder model wants of frame headers.
+/// An operating point: which layers it decodes, and what its decoder model adds to frame headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct OperatingPoint {
     /// `operating_point_idc`.

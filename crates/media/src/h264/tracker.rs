@@ -53,7 +53,7 @@ pub(crate) struct PictureTracker {
     serial: u64,
     /// `PrevRefFrameNum`; `None` before the first picture.
     previous_frame_num: Option<u32>,
-    /// The last field picture, when its frame wants another, with the frame's serial number and unit.
+    /// The last field picture, when its frame lacks the other, with the frame's serial number and unit.
     open_field: Option<(PictureHeader, u64, u64)>,
     /// Where frames are missing, and the stream may have no gaps, it is the frame before that is referred to: decoders repeat
     /// it (8.2.5.2 leaves what they do to them).

@@ -46,7 +46,7 @@ impl FieldPicture {
         Some(Self { parity, pairing, order })
     }
 
-    /// Whether its frame wants a second field. Where the message does not state it, frames begin at every other field
+    /// Whether its frame lacks a second field. Where the message does not state it, frames begin at every other field
     /// from the one that begins the coded video sequence, whose picture order count is `sequence_order`.
     pub(crate) fn is_first(self, sequence_order: i64) -> bool {
         match self.pairing {

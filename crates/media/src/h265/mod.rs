@@ -59,7 +59,7 @@ pub(crate) struct Reader {
     sequences: u64,
     /// Two fields that follow one another are one frame to those that refer to it.
     pairs_fields: bool,
-    /// The field that the last unit was, when its frame wants another, and the number of that unit.
+    /// The field that the last unit was, when its frame lacks the other, and the number of that unit.
     open_field: Option<(FieldPicture, u64)>,
     /// The picture order count with which the coded video sequence began.
     sequence_order: i64,

@@ -43,7 +43,7 @@ pub(crate) struct AdaptiveFlow {
 struct End {
     /// Something came to it, or it was told to stop, since it was driven last.
     stirred: bool,
-    /// When it wants to be driven by itself.
+    /// When it is to be driven by itself.
     next: Timestamp,
 }
 

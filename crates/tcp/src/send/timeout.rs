@@ -10,7 +10,7 @@ use super::{Outgoing, Sender};
 use crate::congestion::State;
 use crate::timer::{Reason, Timeout, expiry};
 
-/// How long to wait when the device still holds what a timeout wants to send again. Linux:
+/// How long to wait when the device still holds what a timeout would send again. Linux:
 /// `TCP_RESOURCE_PROBE_INTERVAL`.
 const RESOURCE_INTERVAL: Duration = Duration::from_millis(500);
 

@@ -47,10 +47,10 @@ pub struct Serve {
     pub bytes: Range<u64>,
 }
 
-/// What a client wants, or how it ended.
+/// What a client asks for, or how it ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServerEvent {
-    /// It wants these bytes.
+    /// It asks for these bytes.
     Serve(Serve),
     /// It has gone before they were written.
     Stop,
@@ -170,7 +170,7 @@ impl Server {
         self.transmit.pop_front()
     }
 
-    /// What the client wants.
+    /// What the client asks for.
     pub fn poll_event(&mut self) -> Option<ServerEvent> {
         self.events.pop_front()
     }

@@ -15,7 +15,7 @@ const LOST_BITS: u32 = 24;
 
 /// What one datagram of RTCP says, as far as it is about streams: reports, names and BYE (RFC 3550, section 6.1).
 ///
-/// Packets of applications (APP) and of types that are not known are passed over, as section 6.1 wants it, and so are
+/// Packets of applications (APP) and of types that are not known are passed over, as section 6.1 requires, and so are
 /// reasons of BYE and descriptions other than the name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Compound {

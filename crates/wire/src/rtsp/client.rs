@@ -17,7 +17,7 @@ const KEEP_ALIVE_PART: u32 = 2;
 /// The shortest time between two of them, whatever a server says.
 const SHORTEST_KEEP_ALIVE: Duration = Duration::from_secs(1);
 
-/// How a client wants the packets.
+/// How a client asks for the packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Want {
     /// Between the messages, on a channel that is even, and reports on the next one: 0 and 1 of the first stream, 2 and 3 of the second.
@@ -46,9 +46,9 @@ impl Want {
 pub struct ClientSettings {
     /// The stream: `rtsp://host:port/path`, without a name and password.
     pub url: String,
-    /// How it wants the packets of the first stream of video.
+    /// How it asks for the packets of the first stream of video.
     pub want: Want,
-    /// How it wants those of the first stream of sound; `None`: it does not.
+    /// How it asks for those of the first stream of sound; `None`: it does not.
     pub sound: Option<Want>,
     /// Who it is, where it is asked.
     pub account: Option<Account>,

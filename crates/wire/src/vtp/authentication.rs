@@ -26,7 +26,7 @@ pub enum Origin {
 pub struct Key(Hmac<Sha256>);
 
 impl Key {
-    /// A key from bytes, or `None` when there are fewer than 16 (RFC 2104, section 3, wants no short keys).
+    /// A key from bytes, or `None` when there are fewer than 16 (RFC 2104, section 3, advises against short ones).
     pub fn new(bytes: &[u8]) -> Option<Self> {
         (bytes.len() >= 16).then(|| Self(mac(bytes)))
     }

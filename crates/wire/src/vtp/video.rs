@@ -42,7 +42,7 @@ pub struct VideoHeader {
     /// Play-out time of the frame.
     pub media_time: Duration,
     /// The sender's estimate of the round-trip time, to the microsecond; zero before there is one
-    /// (RFC 5348, section 3.2.1, wants it; VTP itself has no use for it).
+    /// (RFC 5348, section 3.2.1, requires it; VTP itself has no use for it).
     pub round_trip: Duration,
     /// The packet carries again what this one carried; only in sessions that agreed on
     /// [`Features::REPEATS`](super::Features::REPEATS).

@@ -215,7 +215,7 @@ impl Server {
         self.transmit.pop_front()
     }
 
-    /// What the client wants.
+    /// What the client asks for.
     pub fn poll_event(&mut self) -> Option<ServerEvent> {
         self.events.pop_front()
     }

@@ -87,7 +87,7 @@ impl Server {
         })
     }
 
-    /// How the client wants the packets, where that can be.
+    /// How the client asks for the packets, where that can be.
     fn delivery(&self, offered: &Transport) -> Option<Delivery> {
         match offered.carriage {
             Carriage::Interleaved { channels } => {

@@ -1,4 +1,4 @@
-//! What a server offers, and what a client wants of it.
+//! What a server offers, and what a client asks of it.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ pub struct ServerSettings {
     pub timeout: Duration,
 }
 
-/// How a client wants the packets.
+/// How a client asks for the packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
     /// Between the messages, on these channels of RTP and RTCP.
@@ -54,10 +54,10 @@ pub enum Delivery {
     Udp(u16, u16),
 }
 
-/// What a client wants, or how it ended.
+/// What a client asks for, or how it ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServerEvent {
-    /// It wants a stream in datagrams: [`handle_opened`](Server::handle_opened) answers.
+    /// It asks for a stream in datagrams: [`handle_opened`](Server::handle_opened) answers.
     Open {
         /// The movie.
         movie: usize,
@@ -66,21 +66,21 @@ pub enum ServerEvent {
         /// The ports of the client's host to which RTP and RTCP go.
         client: (u16, u16),
     },
-    /// It wants a movie to be played, also one that is being played, from another place on:
+    /// It asks for a movie to be played, also one that is being played, from another place on:
     /// [`handle_playing`](Server::handle_playing) answers.
     Play {
         /// The movie.
         movie: usize,
-        /// How it wants each of the streams, of which it may leave some out.
+        /// How it asks for each of the streams, of which it may leave some out.
         deliveries: Vec<Option<Delivery>>,
         /// What of it; `None`: it does not say, and where it was paused goes on.
         range: Option<NptRange>,
     },
-    /// It wants nothing more for now.
+    /// It asks for nothing more for now.
     Pause,
     /// A packet on the channel of RTCP of a stream, by its number.
     Rtcp(usize, Bytes),
-    /// It wants no more, or gave no sign of life.
+    /// It asks for no more, or gave no sign of life.
     Stop,
 }
 
