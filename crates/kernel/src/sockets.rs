@@ -117,6 +117,18 @@ impl<C: Clock> FlowSockets<C> {
         }
     }
 
+    /// Opens one more channel of datagrams, in place of the one of this number if there is one, which is listened to as the first one is.
+    ///
+    /// # Errors
+    /// When its port is taken, or the kernel does not make a socket as it is to be.
+    pub fn add(&mut self, setup: &ChannelSetup, place: &Place) -> Result<(), OpenError> {
+        self.channels.retain(|channel| channel.id != setup.id);
+        let mut channel = Channel::open(setup, place, None)?;
+        channel.listened.expected = self.channels.first().and_then(|first| first.listened.expected);
+        self.channels.push(channel);
+        Ok(())
+    }
+
     fn of(channels: Vec<Channel>, buffer: Vec<u8>, clock: C) -> Self {
         let (stream, asked_for_more) = (Stream::default(), Cell::new(false));
         Self { channels, clock, buffer, stream, counted: 0, has_sent: false, asked_for_more, is_deaf: false }

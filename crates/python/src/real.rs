@@ -4,11 +4,10 @@ use std::path::{Path, PathBuf};
 
 use framewire_endpoint::random_session;
 use framewire_media::access_unit::Codec;
-use framewire_real::{AskOptions, Event, RealError, ReceiveOptions, Received, SendOptions, Sent};
+use framewire_real::{AskOptions, DescribedStreams, Event, RealError, ReceiveOptions, Received, SendOptions, Sent};
 use framewire_sim::Cancel;
 use framewire_units::{DataSize, Duration};
 use framewire_wire::rtsp::Account;
-use framewire_wire::sdp::Described;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -151,10 +150,10 @@ pub(crate) fn time(which: &str, seconds: f64) -> PyResult<Duration> {
     time.ok_or_else(|| refusal(format!("{which} of {seconds} s: a time above zero is needed")))
 }
 
-/// The session description of another program's stream.
-fn described(text: &str) -> PyResult<Described> {
+/// The session description of another program's streams.
+fn described(text: &str) -> PyResult<DescribedStreams> {
     let unusable = |reason| refusal(format!("the session description is of no use: {reason}"));
-    framewire_real::described(text).map_err(unusable)
+    framewire_real::described_streams(text).map_err(unusable)
 }
 
 /// A codec by the suffix of its files, or by FFmpeg's name of it.

@@ -26,7 +26,8 @@ use framewire_wire::sdp::{self, Described};
 
 use crate::error::RealError;
 use crate::events::{Event, Listener};
-use crate::receiving::{Received, Recorded, record};
+use crate::receiving::Received;
+use crate::recorded::{Recorded, record};
 use crate::{BETWEEN_REPORTS, TICK, directory};
 
 /// The most that is read of a movie to know what it is: the index of a long file.
@@ -85,10 +86,16 @@ pub fn ask(
         AskedFor::Rtsp { .. } => "rtsp",
     };
     let transport: TransportKind = transport.parse().expect("invariant: the registry has it");
-    let (payload_type, ssrc, sound, frame_rate) =
-        (found.description.as_ref().map(|of| of.payload_type), None, None, None);
-    let announcement =
-        Announcement { transport, codec: found.codec, mpeg2: true, ssrc, payload_type, sound, frame_rate };
+    let announcement = Announcement {
+        transport,
+        codec: found.codec,
+        mpeg2: true,
+        ssrc: None,
+        payload_type: found.description.as_ref().map(|of| of.payload_type),
+        sound: None,
+        sound_packets: None,
+        frame_rate: None,
+    };
     listener(&Event::Started(announcement.to_string()));
     let clock = RunClock::start();
     let recording = FlowRecording::in_directory(Some(options.directory.as_path().into())).in_real_time();

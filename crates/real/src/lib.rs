@@ -25,12 +25,13 @@ mod events;
 mod exchange;
 mod join;
 mod receiving;
+mod recorded;
 mod sending;
 mod serving;
 
 pub use asking::{AskOptions, ask};
 pub use clocks::{Alignment, Sample};
-pub use described::described;
+pub use described::{DescribedStreams, described_streams};
 pub use error::RealError;
 pub use events::{Event, Listener};
 pub use framewire_session::Announcement;

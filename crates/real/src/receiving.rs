@@ -1,26 +1,24 @@
 //! The receiver's end.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use framewire_endpoint::RunClock;
 use framewire_kernel::{FlowSockets, Place};
 use framewire_media::access_unit::Codec;
-use framewire_recording::record::{FlowLog, FlowStatus};
-use framewire_recording::write_received;
+use framewire_recording::record::FlowStatus;
 use framewire_session::half::End as Side;
 use framewire_session::lifecycle::{FlowEnd, FlowOutcome, MovieReceiving};
-use framewire_session::{Announcement, ChannelSetup, FlowRecording};
+use framewire_session::{Announcement, ChannelSetup, DescribedSound, FlowRecording};
 use framewire_sockets::{Interest, OpenError, Watch, wait, wait_watching};
 use framewire_transport::TransportKind;
 use framewire_units::{DataSize, Duration, Timestamp};
-use framewire_wire::sdp::Described;
-use framewire_world::{utc, write_description};
-use serde_json::json;
 
+use crate::described::DescribedStreams;
 use crate::error::RealError;
 use crate::events::{Event, Listener};
 use crate::exchange::{Answers, Asked, above};
+use crate::recorded::{Recorded, record};
 use crate::{BETWEEN_REPORTS, TICK, directory};
 
 /// When the sender has said that the stream has ended, what has been silent for so long is over: a datagram that is under
@@ -45,8 +43,8 @@ pub struct ReceiveOptions {
     pub transport: TransportKind,
     /// The codec of a stream that is not announced; `None`: only what is announced is received.
     pub codec: Option<Codec>,
-    /// What another program says of its stream of RTP (RFC 8866); `None`: nothing.
-    pub description: Option<Described>,
+    /// What another program says of its streams of RTP (RFC 8866); `None`: nothing.
+    pub description: Option<DescribedStreams>,
     /// Of a frame with a packet missing, what came up to the first gap is in the movie as received; only of datagrams.
     pub passes_damaged: bool,
     /// How long the first bytes are waited for.
@@ -94,7 +92,8 @@ pub fn receive(
     let clock = RunClock::start();
     let (sockets, answers, address) = listen(options, clock)?;
     listener(&Event::Listening(address));
-    let mut end = End { options, clock, sockets, answers, session: None };
+    let mut end = End { options, clock, sockets, address, answers, session: None };
+    end.listen_for_described_sound(listener)?;
     let announcement = end.wait_for_stream(is_stopped, listener)?;
     listener(&Event::Started(announcement.to_string()));
     end.receive(&announcement, is_stopped, listener)
@@ -119,8 +118,7 @@ fn listen(options: &ReceiveOptions, clock: RunClock) -> Result<Listening, RealEr
         )));
     }
     let channel = ChannelSetup::of_announced(options.transport.is_stream());
-    let place = Place { end: Side::Receiver, own: options.address, peer: None };
-    let sockets = FlowSockets::open(&[channel], &place, clock)?;
+    let sockets = FlowSockets::open(&[channel], &place(options.address), clock)?;
     let address = sockets.local_address()?.unwrap_or(options.address);
     let beside = above(address)
         .ok_or_else(|| RealError::Input(format!("{address}: the port above it is needed, too: state a lower one")))?;
@@ -131,17 +129,47 @@ fn listen(options: &ReceiveOptions, clock: RunClock) -> Result<Listening, RealEr
     Ok((sockets, answers, address))
 }
 
+/// Where a receiver's channels are, at this address.
+fn place(own: SocketAddr) -> Place {
+    Place { end: Side::Receiver, own, peer: None }
+}
+
+/// Why sound cannot be listened for.
+fn of_sound(error: OpenError) -> RealError {
+    RealError::Failed(format!("{error}; it is for the sound"))
+}
+
 /// One end at work.
 struct End<'a> {
     options: &'a ReceiveOptions,
     clock: RunClock,
     sockets: FlowSockets<RunClock>,
+    /// Where it listens.
+    address: SocketAddr,
     answers: Answers,
     /// Of the stream that was announced.
     session: Option<u64>,
 }
 
 impl End<'_> {
+    /// Sound that a session description says more of has a socket from the beginning.
+    fn listen_for_described_sound(&mut self, listener: &mut Listener<'_>) -> Result<(), RealError> {
+        let described = self.options.description.as_ref().and_then(|streams| streams.sound.as_ref());
+        match described.filter(|_| !self.options.transport.is_stream()) {
+            Some(Ok((_, port))) => {
+                let address = SocketAddr::new(self.address.ip(), *port);
+                let channel = Announcement::described_sound_channel();
+                self.sockets.add(&channel, &place(address)).map_err(of_sound)
+            }
+            Some(Err(reason)) => {
+                let (name, transport) = ("sound".to_owned(), self.options.transport.to_string());
+                listener(&Event::LeftOut { name, transport, reason: reason.clone() });
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Waits until it is known what comes, and something has been announced or come.
     fn wait_for_stream(
         &mut self,
@@ -190,15 +218,19 @@ impl End<'_> {
     /// What a user says of a stream that is not announced; `None` where that is nothing.
     fn stated(&mut self) -> Result<Option<Announcement>, RealError> {
         let ReceiveOptions { transport, description, .. } = self.options;
-        let described = description.as_ref().and_then(|of| Announcement::codec_in_rtp(&of.encoding_name));
+        let video = description.as_ref().map(|streams| &streams.video);
+        let described = video.and_then(|of| Announcement::codec_in_rtp(&of.encoding_name));
         let Some(codec) = self.options.codec.or(described) else { return Ok(None) };
+        let of_sound = description.as_ref().and_then(|streams| streams.sound.as_ref()?.as_ref().ok());
+        let of_sound = of_sound.filter(|_| !transport.is_stream()).map(|(sound, _)| sound.clone());
         let stated = Announcement {
             transport: *transport,
             codec,
             mpeg2: true,
             ssrc: None,
-            payload_type: description.as_ref().map(|of| of.payload_type),
+            payload_type: video.map(|of| of.payload_type),
             sound: None,
+            sound_packets: of_sound,
             frame_rate: None,
         };
         stated.check()?;
@@ -224,6 +256,10 @@ impl End<'_> {
             self.answers.settle_on(session);
             self.sockets.expect(from.ip());
             self.session = Some(session);
+            // It stands before the next question is answered, and so before the sender begins.
+            if let Some(channel) = announced.sound_channel() {
+                self.sockets.add(&channel, &place(self.address)).map_err(of_sound)?;
+            }
             return Ok(Some(announced));
         }
         Ok(None)
@@ -239,13 +275,18 @@ impl End<'_> {
         let directory = directory::received(&self.options.directory)?;
         let movie = directory.join(format!("movie.{}", announcement.codec.file_suffix()));
         let headers = self.options.description.as_ref().filter(|_| self.session.is_none());
-        let headers = headers.map(Described::parameter_sets).unwrap_or_default();
+        let headers = headers.map(|streams| streams.video.parameter_sets()).unwrap_or_default();
         let file = directory::create_behind(&movie, &headers)?;
-        let mut receiving =
-            MovieReceiving::new(announcement.receiver(&recording)?.passing_damaged(self.options.passes_damaged), file);
-        if let Some(sound) = announcement.sound {
-            let file = directory.join(format!("movie.{}", sound.codec.name()));
-            receiving = receiving.with_sound(directory::create(&file)?, sound);
+        let session = announcement.receiver(&recording)?.passing_damaged(self.options.passes_damaged);
+        let mut receiving = MovieReceiving::new(session, file);
+        let described = announcement.sound_packets.as_ref();
+        if let Some(codec) = announcement.sound.map(|sound| sound.codec).or(described.map(|sound| sound.codec)) {
+            let file = directory::create(&directory.join(format!("movie.{}", codec.name())))?;
+            let format = announcement.sound.or_else(|| described.and_then(DescribedSound::file_format));
+            receiving = match format {
+                Some(format) => receiving.with_sound(file, format),
+                None => receiving.with_plain_sound(file),
+            };
         }
         let ending = self.drive(&mut receiving, is_stopped, listener)?;
         let frames = receiving.frames();
@@ -259,7 +300,7 @@ impl End<'_> {
             frames,
             bytes: self.sockets.came(),
             movie,
-            announcement: *announcement,
+            announcement: announcement.clone(),
             of_others: self.sockets.of_others(),
             rejected: outcome.received.rejected,
         })
@@ -368,66 +409,6 @@ impl End<'_> {
         };
         record(&recorded, outcome, announcement)
     }
-}
-
-/// What a receiver's directory says beside its tables.
-pub(crate) struct Recorded<'a> {
-    pub(crate) directory: &'a Path,
-    pub(crate) clock: RunClock,
-    /// What ended it before the stream had.
-    pub(crate) ended_by: Option<&'static str>,
-    pub(crate) peer: Option<SocketAddr>,
-    /// Of a stream that was announced.
-    pub(crate) session: Option<u64>,
-    /// Bytes of the stream, and datagrams and connections of others.
-    pub(crate) bytes: u64,
-    pub(crate) of_others: u64,
-}
-
-/// Writes what a receiver recorded.
-pub(crate) fn record(
-    recorded: &Recorded<'_>,
-    outcome: &FlowOutcome,
-    announcement: &Announcement,
-) -> Result<(), RealError> {
-    let received = &outcome.received;
-    let log = FlowLog {
-        datagrams_received: received.datagrams.clone(),
-        stream_reads: received.reads.clone(),
-        discarded: received.discarded.clone(),
-        handed_on: received.handed_on.clone(),
-        ..FlowLog::default()
-    };
-    write_received(recorded.directory, &log)?;
-    let (status, failure) = directory::status(&outcome.status);
-    let document = json!({
-        "format": framewire_recording::tables::FORMAT_VERSION,
-        "program": "framewire",
-        "version": env!("CARGO_PKG_VERSION"),
-        "world": "real",
-        "side": "receiver",
-        "status": status,
-        "ended_by": recorded.ended_by,
-        "origin_utc": utc(recorded.clock.to_unix(Timestamp::ZERO)),
-        "kernel": directory::kernel(),
-        "peer": recorded.peer.map(|sender| sender.to_string()),
-        "session": recorded.session.map(|session| format!("{session:016x}")),
-        "announcement": announcement.to_string(),
-        "bytes": recorded.bytes,
-        "of_others": recorded.of_others,
-        "flows": [{
-            "name": announcement.transport.name(),
-            "transport": announcement.transport.name(),
-            "failure": failure,
-            "received_frames": received.complete_frames,
-            "received_sound": received.complete_sound,
-            "incomplete_frames": received.incomplete_frames,
-            "received_bytes": outcome.kept_bytes,
-            "rejected": received.rejected,
-            "rejections": received.rejections,
-        }],
-    });
-    Ok(write_description(recorded.directory, &document)?)
 }
 
 /// How a stream ended.

@@ -8,13 +8,11 @@ use framewire_endpoint::RunClock;
 use framewire_kernel::{FlowSockets, Lateness, Place, Wakes};
 use framewire_recording::spool::Spool;
 use framewire_recording::{SentRecords, WriteError};
-use framewire_scenario::Scenario;
+use framewire_scenario::{FlowKind, Rtcp, Scenario};
 use framewire_session::half::End;
 use framewire_session::lifecycle::{FlowEnd, FlowOutcome, MovieSending};
-use framewire_session::{Announcement, Carries, FlowRecording, FlowSetup, SocketsSetup};
+use framewire_session::{Announcement, FlowRecording, FlowSetup, SocketsSetup};
 use framewire_sockets::wait_watching;
-use framewire_transport::TransportKind;
-use framewire_transport::registry::{Format, RtpContent};
 use framewire_units::{Duration, Timestamp};
 use framewire_wire::exchange::Kind;
 use framewire_world::{
@@ -27,10 +25,6 @@ use crate::error::RealError;
 use crate::events::{Event, Listener};
 use crate::exchange::{Questions, above};
 use crate::{BETWEEN_REPORTS, TICK, directory};
-
-/// Why sound beside a movie in RTP is not sent here: it has a socket of its own, of which a receiver would have to be told.
-const SOUND_APART: &str =
-    "movie.sound: between machines transport streams carry sound (ts, ts+rtp, ts+tcp), and RTP does not yet";
 
 /// What a sender is told beside scenario and movie.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -150,10 +144,8 @@ fn flow_setup(scenario: &Scenario, content: &Content, options: &SendOptions) -> 
         return Err(RealError::Input(reason));
     }
     let plan = content.sending_plan().ok_or_else(|| RealError::Input("there is no movie to be sent".to_owned()))?;
-    let setup = FlowSetup::of_movie(flow, plan, options.ssrc)?;
-    if setup.channels().iter().any(|channel| channel.carries == Carries::Sound) {
-        return Err(RealError::Input(SOUND_APART.to_owned()));
-    }
+    let setup = FlowSetup::between_machines(flow, plan, options.ssrc)?;
+    check_ports(&setup, options.peer)?;
     if let Some(reason) = not_between_machines(&setup) {
         return Err(RealError::Input(format!("{}: {reason}", setup.transport())));
     }
@@ -163,19 +155,28 @@ fn flow_setup(scenario: &Scenario, content: &Content, options: &SendOptions) -> 
 
 /// Why a flow that can be simulated and emulated is not carried from one machine to another yet.
 fn not_between_machines(setup: &FlowSetup) -> Option<&'static str> {
-    let transport: Option<TransportKind> = setup.transport().parse().ok();
-    let is_rtp = transport.is_some_and(|transport| transport.profile().parts.format == Format::Rtp(RtpContent::Frames));
     let channels = setup.channels();
     let asks = channels.iter().any(|setup| matches!(setup.sockets, SocketsSetup::Stream(End::Receiver, _)));
-    match channels.len() {
-        _ if asks => Some(
+    let reports_back = matches!(&setup.settings().kind, FlowKind::Datagram(own) if own.rtcp == Some(Rtcp::Full));
+    match () {
+        () if asks => Some(
             "its receiver asks for the movie; framewire send --to is of transports whose sender opens the connection",
         ),
-        2.. => Some("rtcp is not sent between two machines yet"),
-        _ if is_rtp && setup.sound().is_some() => {
-            Some("sound is not sent in RTP between two machines yet; transport streams (ts) carry it")
-        }
-        _ => None,
+        () if reports_back => Some(
+            "receivers send no reports between two machines yet; rtcp = \"no-receiver-reports\" has those of the sender",
+        ),
+        () => None,
+    }
+}
+
+/// Whether there are all the ports to which a flow goes.
+fn check_ports(setup: &FlowSetup, peer: SocketAddr) -> Result<(), RealError> {
+    let highest = setup.channels().iter().map(|channel| channel.port).max().unwrap_or(0);
+    match peer.port().checked_add(highest) {
+        Some(_) => Ok(()),
+        None => Err(RealError::Input(format!(
+            "{peer}: its sound and reports go to the {highest} ports above; state a lower one"
+        ))),
     }
 }
 

@@ -144,7 +144,8 @@ fn what_is_not_carried_between_machines_yet_is_refused() {
         let scenario = framewire_scenario::Scenario::parse(text, &[]).unwrap();
         send(&scenario, &content(&file), &options, &|| false, &mut |_| {}).unwrap_err().to_string()
     };
-    assert!(refused("[[flow]]\ntransport = \"udp\"\nrtcp = \"full\"").contains("rtcp is not sent"));
+    let reports = refused("[[flow]]\ntransport = \"udp\"\nrtcp = \"full\"");
+    assert!(reports.contains("receivers send no reports between two machines yet; rtcp = \"no-receiver-reports\""));
     assert!(refused("[[flow]]\ntransport = \"udp\"\n[[flow]]\ntransport = \"tcp\"").contains("one flow at a time"));
     assert!(refused("limit = \"1 s\"\n[[flow]]\ntransport = \"bulk\"").contains("sends no movie"));
 }

@@ -11,14 +11,15 @@ use framewire_transport::{DatagramReceiver, Pacing, SocketKind, StreamReceiver, 
 use framewire_wire::rtp_payload::StreamOrigin;
 use framewire_wire::sdp;
 
+use crate::channels::{ChannelSetup, SOUND_PORT_BETWEEN_MACHINES};
 use crate::flow::packets::{ExpectedPackets, INITIAL_SEQUENCE, program};
-use crate::flow::{FlowRecording, FlowSetup};
+use crate::flow::{DescribedSound, FlowRecording, FlowSetup};
 use crate::receiver::{ReceiverLog, ReceiverSession, ReceivingHalf};
 use crate::sound::Sound;
 
 /// What a receiver has to know of a stream. A sender says it as a line of text, `transport=udp codec=h264 ...`; a user
 /// states of the stream of another program what can be known of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Announcement {
     /// How it is carried: the queue does not matter here.
     pub transport: TransportKind,
@@ -30,8 +31,10 @@ pub struct Announcement {
     pub ssrc: Option<u32>,
     /// The payload type of its packets of RTP, where it is not that of the format.
     pub payload_type: Option<u8>,
-    /// The sound beside it; `None`: there is none.
+    /// The sound beside it; `None`: there is none, or another program sends it.
     pub sound: Option<AudioFormat>,
+    /// The packets of RTP that the sound has for itself; `None` where it has none.
+    pub sound_packets: Option<DescribedSound>,
     /// Frames per second; `None`: not known, and not needed to receive it.
     pub frame_rate: Option<FrameRate>,
 }
@@ -44,9 +47,9 @@ pub struct AnnouncementError(String);
 impl Announcement {
     /// Of a flow that sends the movie, with this synchronisation source; `None` of any other.
     pub fn of(setup: &FlowSetup, ssrc: u32) -> Option<Self> {
-        let plan = match setup {
-            FlowSetup::Datagram(setup) => setup.plan(),
-            FlowSetup::Stream(setup) => setup.plan(),
+        let (plan, sound_packets) = match setup {
+            FlowSetup::Datagram(setup) => (setup.plan(), setup.described_sound()),
+            FlowSetup::Stream(setup) => (setup.plan(), setup.described_sound()),
             FlowSetup::Adaptive(_) | FlowSetup::Bulk(_) | FlowSetup::External(_) => return None,
         };
         Some(Self {
@@ -56,6 +59,7 @@ impl Announcement {
             ssrc: Some(ssrc),
             payload_type: None,
             sound: plan.sound().map(Sound::format),
+            sound_packets: sound_packets.cloned(),
             frame_rate: Some(plan.frame_rate()),
         })
     }
@@ -65,8 +69,8 @@ impl Announcement {
     /// # Errors
     /// When it lacks transport or codec, a value is none, or the two do not go together.
     pub fn parse(text: &str) -> Result<Self, AnnouncementError> {
-        let (mut transport, mut codec, mut mpeg2, mut ssrc, mut sound, mut frame_rate) =
-            (None, None, false, None, None, None);
+        let (mut transport, mut codec, mut mpeg2, mut ssrc) = (None, None, false, None);
+        let (mut sound, mut parameters, mut frame_rate) = (None, None, None);
         for word in text.split_ascii_whitespace() {
             let (key, value) = word.split_once('=').unwrap_or((word, ""));
             let wrong = || AnnouncementError(format!("{key}={value}"));
@@ -76,6 +80,7 @@ impl Announcement {
                 "mpeg2" => mpeg2 = value == "1",
                 "ssrc" => ssrc = Some(value.parse().map_err(|_| wrong())?),
                 "sound" => sound = Some(sound_named(value).ok_or_else(wrong)?),
+                "fmtp" => parameters = Some(value),
                 "rate" => frame_rate = Some(rate_named(value).ok_or_else(wrong)?),
                 _ => {}
             }
@@ -83,9 +88,10 @@ impl Announcement {
         let lacking = |key: &str| AnnouncementError(format!("it does not say its {key}"));
         let transport = transport.ok_or_else(|| lacking("transport"))?;
         let codec = codec.ok_or_else(|| lacking("codec"))?;
-        let announced = Self { transport, codec, mpeg2, ssrc, payload_type: None, sound, frame_rate };
+        let (payload_type, sound_packets) = (None, None);
+        let announced = Self { transport, codec, mpeg2, ssrc, payload_type, sound, sound_packets, frame_rate };
         announced.check()?;
-        Ok(announced)
+        announced.with_sound_packets(parameters)
     }
 
     /// Whether the transport carries the codec, and sound where there is any, to a receiver that does not ask for it.
@@ -100,6 +106,30 @@ impl Announcement {
         self.sound.map_or(Ok(()), |sound| self.transport.check_sound(sound).map_err(AnnouncementError))
     }
 
+    /// The same with what is announced of sound that has packets of RTP for itself.
+    fn with_sound_packets(self, parameters: Option<&str>) -> Result<Self, AnnouncementError> {
+        let Some(format) = self.sound.filter(|_| self.carries_frames_in_rtp()) else { return Ok(self) };
+        let ssrc = self.ssrc.ok_or_else(|| AnnouncementError("it does not say its ssrc, with sound".to_owned()))?;
+        let packets = DescribedSound::announced(format, parameters)
+            .map_err(|reason| AnnouncementError(format!("its sound: {reason}")))?;
+        Ok(Self { sound_packets: Some(packets.beside(ssrc)), ..self })
+    }
+
+    fn carries_frames_in_rtp(&self) -> bool {
+        self.transport.profile().parts.format == Format::Rtp(RtpContent::Frames)
+    }
+
+    /// The channel of sound beside that of the movie, by how much its port is higher too; `None` where it has none.
+    pub fn sound_channel(&self) -> Option<ChannelSetup> {
+        let has_one = self.sound_packets.is_some() && self.carries_frames_in_rtp() && !self.transport.is_stream();
+        has_one.then(|| ChannelSetup::of_announced_sound().at(SOUND_PORT_BETWEEN_MACHINES))
+    }
+
+    /// The same where a session description says the port, which it is to be given.
+    pub fn described_sound_channel() -> ChannelSetup {
+        ChannelSetup::of_announced_sound()
+    }
+
     /// A receiver that has received nothing yet; what it records goes where `recording` says.
     ///
     /// # Errors
@@ -111,7 +141,11 @@ impl Announcement {
             (Some(packets), false) => ReceivingHalf::Datagram(DatagramReceiver::new(packets.depacketizer())),
             (None, _) => ReceivingHalf::Stream(StreamReceiver::new(Pacing::Immediate).of_codec(self.codec)),
         };
-        Ok(ReceiverSession::new(half, ReceiverLog::new(recording)))
+        let session = ReceiverSession::new(half, ReceiverLog::new(recording));
+        let Some((channel, sound)) = self.sound_channel().zip(self.sound_packets.as_ref()) else { return Ok(session) };
+        let channels = [ChannelSetup::of_announced(false), channel].map(|setup| setup.channel());
+        let sound = DatagramReceiver::new(sound.depacketizer());
+        Ok(session.with_sound(Some(sound)).over(channels.to_vec()))
     }
 
     /// The description by which other programs receive it (RFC 8866), sent to an address and port; `first` is an access unit
@@ -123,7 +157,10 @@ impl Announcement {
         }
         match parts.format {
             Format::Rtp(RtpContent::Frames) => {
-                Some(sdp::describe(payload_format(self.codec)?, to.ip(), to.port(), first))
+                let text = sdp::describe(payload_format(self.codec)?, to.ip(), to.port(), first);
+                let port = to.port().saturating_add(SOUND_PORT_BETWEEN_MACHINES);
+                let with = |text: String, sound: &DescribedSound| sdp::with_stream(&text, &sound.stream(port));
+                Some(self.sound_packets.iter().fold(text, with))
             }
             Format::Rtp(RtpContent::TransportStream) => Some(sdp::describe_transport_stream(to.ip(), to.port())),
             _ => None,
@@ -149,7 +186,7 @@ impl Announcement {
                 let format = payload_format(self.codec).expect("invariant: the transport carries the codec");
                 let payload_type = self.payload_type.unwrap_or(format.payload_type);
                 Some(match origin {
-                    Some(_) => ExpectedPackets::Rtp { format, origin, sound: None },
+                    Some(_) => ExpectedPackets::Rtp { format, origin, sound: self.sound_packets.clone().map(Box::new) },
                     None => ExpectedPackets::AnyRtp { format, payload_type },
                 })
             }
@@ -182,6 +219,9 @@ impl fmt::Display for Announcement {
             write!(f, " sound={}/{sample_rate}/{channels}", codec.name())?;
             if codec == AudioCodec::Opus {
                 write!(f, "/{pre_skip}")?;
+            }
+            if let Some(parameters) = self.sound_packets.as_ref().and_then(DescribedSound::parameters) {
+                write!(f, " fmtp={parameters}")?;
             }
         }
         match self.frame_rate {
@@ -218,17 +258,33 @@ mod tests {
 
     const WHOLE: &str = "transport=ts+rtp codec=h264 mpeg2=0 ssrc=77 sound=aac/48000/2 rate=30000/1001";
 
+    const AAC: &str = "transport=udp codec=h264 mpeg2=0 ssrc=7 sound=aac/48000/2 fmtp=mode=AAC-hbr;config=1190";
+
     #[test]
     fn what_is_announced_is_read_again() {
         let least = "transport=tcp codec=obu mpeg2=0";
         let opus = "transport=rtp+tcp codec=h264 mpeg2=0 ssrc=7 sound=opus/48000/2/312";
-        for text in [WHOLE, "transport=udp+dependency codec=m2v mpeg2=1 ssrc=1", least, opus] {
+        let mpeg = "transport=udp codec=m2v mpeg2=1 ssrc=1 sound=mp2/44100/1";
+        for text in [WHOLE, "transport=udp+dependency codec=m2v mpeg2=1 ssrc=1", least, opus, mpeg, AAC] {
             let announced = Announcement::parse(text).unwrap();
             assert_eq!(announced.to_string(), text);
             assert!(announced.receiver(&FlowRecording::default()).is_ok(), "{text}");
         }
         let announced = Announcement::parse(&format!("{least} of-a-later-version=1")).unwrap();
         assert_eq!((announced.transport, announced.sound), (TransportKind::TCP, None));
+    }
+
+    #[test]
+    fn sound_in_rtp_has_a_port_of_its_own_over_udp_alone() {
+        let port = |text: &str| Announcement::parse(text).unwrap().sound_channel().map(|channel| channel.port);
+        assert_eq!((port(AAC), port(&AAC.replace("udp", "rtp+tcp")), port(WHOLE)), (Some(2), None, None));
+        let to = SocketAddr::from(([127, 0, 0, 1], 5_004));
+        let text = Announcement::parse(AAC).unwrap().session_description(to, &[]).unwrap();
+        assert!(text.contains("m=video 5004 RTP/AVP 96\r\n") && text.contains("m=audio 5006 RTP/AVP 97\r\n"), "{text}");
+        assert!(
+            text.ends_with("a=rtpmap:97 mpeg4-generic/48000/2\r\na=fmtp:97 mode=AAC-hbr;config=1190\r\n"),
+            "{text}"
+        );
     }
 
     #[test]
@@ -239,6 +295,8 @@ mod tests {
         assert!(refused("transport=rtmp codec=h264").contains("transport=rtmp"));
         assert!(refused("transport=udp codec=theora").contains("codec=theora"));
         assert!(refused("transport=udp codec=mjpeg").contains("udp"), "RTP has no such payload here");
+        assert!(refused(AAC.split(" fmtp").next().unwrap()).contains("its sound: a description of AAC without its"));
+        assert!(refused(&AAC.replace(" ssrc=7", "")).contains("it does not say its ssrc"));
         assert!(refused("transport=http codec=h264").contains("asks for the movie itself"));
         assert!(refused("transport=tcp codec=h264 sound=aac/48000/2").contains("no sound"));
         assert!(

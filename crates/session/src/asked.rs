@@ -3,19 +3,17 @@
 use framewire_media::access_unit::Codec;
 use framewire_media::audio::AudioCodec;
 use framewire_transport::PacketStreamReceiver;
-use framewire_transport::registry::{Session, file_coding, payload_format, sound_format, stream_type};
+use framewire_transport::registry::{Session, file_coding, payload_format, stream_type};
 use framewire_units::{Seed, Timestamp};
 use framewire_wire::mp4::Coding;
 use framewire_wire::mpeg_ts::StreamType;
-use framewire_wire::rtp_payload::{CLOCK_RATE, Depacketizer, Limits, StreamDescription};
 use framewire_wire::rtsp::Account;
-use framewire_wire::sdp::Described;
 
 use crate::channels::{ChannelSetup, MOVIE_CHANNEL};
 use crate::exchange::rtsp::RtspAsking;
 use crate::exchange::{Asking, HttpAsking};
-use crate::flow::FlowRecording;
 use crate::flow::packets::ExpectedPackets;
+use crate::flow::{DescribedSound, FlowRecording};
 use crate::receiver::{Asked, ReceiverLog, ReceiverSession, ReceivingHalf};
 
 /// What is asked for.
@@ -45,41 +43,6 @@ pub enum AskedFor {
     },
 }
 
-/// A stream of sound in RTP, as a server describes it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DescribedSound {
-    /// How it is coded.
-    pub codec: AudioCodec,
-    payload_type: u8,
-    description: StreamDescription,
-}
-
-impl DescribedSound {
-    /// Of a description.
-    ///
-    /// # Errors
-    /// When it is not received; with the reason. Opus is not yet: what of its start is not to be heard is said by none.
-    pub fn of(described: &Described) -> Result<Self, String> {
-        let name = &described.encoding_name;
-        let is_named = |codec: &AudioCodec| sound_format(*codec).encoding_name.eq_ignore_ascii_case(name);
-        let codec = [AudioCodec::Aac, AudioCodec::Mp2].into_iter().find(is_named);
-        let codec = codec.ok_or_else(|| format!("{name} is not received"))?;
-        // The clock of MPEG audio is that of video (RFC 2250, section 3.5).
-        let (clock_rate, channels) = described.clock.unwrap_or((CLOCK_RATE, None));
-        let parameters = Some(described.parameters.clone()).filter(|parameters| !parameters.is_empty());
-        let description = StreamDescription { clock_rate, channels, parameters };
-        let sound = Self { codec, payload_type: described.payload_type, description };
-        sound.depacketizer()?;
-        Ok(sound)
-    }
-
-    fn depacketizer(&self) -> Result<Depacketizer, String> {
-        let format = sound_format(self.codec);
-        let packets = Depacketizer::of_described(format, &self.description, None, Limits::default())?;
-        Ok(packets.with_payload_type(self.payload_type))
-    }
-}
-
 impl AskedFor {
     /// The receiver, which has its first request ready at `now`. What it draws is of this seed.
     ///
@@ -99,9 +62,9 @@ impl AskedFor {
                 let packets = ExpectedPackets::AnyRtp { format, payload_type: *payload_type };
                 let mut reader = packets.rtp_reader(Session::Rtsp);
                 if let Some(sound) = sound {
-                    reader = reader.with_sound_of_type(sound.payload_type, sound.depacketizer()?);
+                    reader = reader.with_sound_of_type(sound.payload_type(), sound.depacketizer());
                 }
-                let clock_rate = sound.as_ref().map(|sound| sound.description.clock_rate);
+                let clock_rate = sound.as_ref().map(|sound| sound.clock_rate());
                 let half = ReceivingHalf::Packets(PacketStreamReceiver::new(reader));
                 (half, Box::new(RtspAsking::at(url, account.clone(), clock_rate, now, seed)))
             }

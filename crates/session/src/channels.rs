@@ -20,6 +20,9 @@ pub(crate) const REQUESTS_CHANNEL: ChannelId = ChannelId(4);
 /// By how much the port of a flow's sound is higher, where that has packets of RTP for itself: beyond the ports of 64 flows.
 pub const SOUND_PORTS: u16 = 1_000;
 
+/// The same of a flow that is alone between two machines: the next even port, as ports of RTP are even (RFC 3550, section 11).
+pub(crate) const SOUND_PORT_BETWEEN_MACHINES: u16 = 2;
+
 /// `SO_RCVBUF` of sockets to which packets of a stream come, as getsockopt reports it: what `net.core.rmem_max` of 212,992 bytes
 /// allows without privilege, doubled by the kernel (socket(7)), in every world and on every machine.
 const UDP_RECEIVE_BUFFER: DataSize = DataSize::from_bytes(425_984);
@@ -99,16 +102,22 @@ impl ChannelSetup {
         Channel { id: self.id, kind }
     }
 
-    /// The channel of packets of the movie, or of its sound, whose sender's socket is like this.
+    /// The channel of packets of the movie, or of its sound, whose sender's socket is like this; at the port of the flow.
     pub(crate) fn of_packets(id: ChannelId, send_buffer: Option<DataSize>, reports_errors: bool) -> Self {
-        let (carries, port) = if id == SOUND_CHANNEL { (Carries::Sound, SOUND_PORTS) } else { (Carries::Movie, 0) };
+        let carries = if id == SOUND_CHANNEL { Carries::Sound } else { Carries::Movie };
         let sender = DatagramSocketSetup {
             send_buffer: SendBuffer::Own(send_buffer),
             reports_errors,
             ..DatagramSocketSetup::AMPLE
         };
         let sockets = SocketsSetup::Datagram([sender, DatagramSocketSetup::RECEIVING]);
-        Self { id, carries, port, sockets }
+        Self { id, carries, port: 0, sockets }
+    }
+
+    /// The same at a port that is higher by so much.
+    #[must_use]
+    pub fn at(self, port: u16) -> Self {
+        Self { port, ..self }
     }
 
     /// That of the reports about the packets of a channel: at the next port up (RFC 3550, section 11).
@@ -146,6 +155,11 @@ impl ChannelSetup {
             true => Self::of_stream(End::Sender, &ConnectionSettings::of_kernel(1_500)),
             false => Self::of_packets(MOVIE_CHANNEL, None, false),
         }
+    }
+
+    /// The channel of sound that has packets for itself, beside that of a movie of which no more is known; at the port of the flow.
+    pub(crate) fn of_announced_sound() -> Self {
+        Self::of_packets(SOUND_CHANNEL, None, false)
     }
 
     /// The same of a stream that is asked for: the receiver opens it.

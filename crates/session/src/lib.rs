@@ -26,14 +26,14 @@ mod sound;
 
 pub use adaptive::{AdaptiveReceiver, AdaptiveSender, LadderContent, LadderContentError};
 pub use announcement::{Announcement, AnnouncementError};
-pub use asked::{AskedFor, DescribedSound, codec_of, codec_of_file, sound_codec_of, sound_codec_of_stream};
+pub use asked::{AskedFor, codec_of, codec_of_file, sound_codec_of, sound_codec_of_stream};
 pub use channels::{
     Carries, ChannelSetup, DatagramSocketSetup, MOVIE_CHANNEL, RTCP_CHANNEL, SOUND_PORTS, SendBuffer, SocketsSetup,
 };
 pub use content::{ContentLog, ContentMatcher};
 pub use flow::{
-    AdaptiveSetup, BuildError, BulkSetup, CommonSetup, ConnectionSettings, DatagramSetup, Ends, ExternalSetup,
-    FlowRecording, FlowSetup, Halves, StreamSetup,
+    AdaptiveSetup, BuildError, BulkSetup, CommonSetup, ConnectionSettings, DatagramSetup, DescribedSound, Ends,
+    ExternalSetup, FlowRecording, FlowSetup, Halves, StreamSetup,
 };
 pub use frame_counts::{FrameCounts, FrameFates};
 pub use plan::SendingPlan;

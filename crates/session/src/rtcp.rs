@@ -31,6 +31,8 @@ pub(crate) struct RtcpSetup {
     pub(crate) clock_rate: u32,
     /// Bytes of headers below RTCP, which count as its own.
     pub(crate) lower_headers: usize,
+    /// The sender's first report goes with its first packet.
+    pub(crate) at_once: bool,
 }
 
 /// Bytes of IPv4 (RFC 791, 3.1) and UDP (RFC 768).
@@ -120,20 +122,21 @@ impl RtcpSetup {
     /// The sender's end, which joins now, when the first frame is shown: its time stamp is 0, and so is that of sound at that
     /// moment.
     pub(crate) fn sender(&self, now: Timestamp) -> RtcpEnd {
-        let mut end = self.end(now, self.ssrc, "sender");
+        let mut end = self.end(now, self.ssrc, "sender", self.at_once);
         end.handle_media_clock(now, 0);
         end
     }
 
     /// The receiver's end, which joins now.
     pub(crate) fn receiver(&self, now: Timestamp) -> RtcpEnd {
-        self.end(now, !self.ssrc, "receiver")
+        self.end(now, !self.ssrc, "receiver", false)
     }
 
-    fn end(&self, now: Timestamp, ssrc: u32, end: &str) -> RtcpEnd {
+    fn end(&self, now: Timestamp, ssrc: u32, end: &str, reports_at_once: bool) -> RtcpEnd {
         let name = format!("{end}@{}", self.flow);
         let (bandwidth, clock_rate, lower_headers) = (self.bandwidth, self.clock_rate, self.lower_headers);
-        let settings = Settings { ssrc, name, bandwidth, clock_rate, lower_headers, ..Settings::default() };
+        let settings =
+            Settings { ssrc, name, bandwidth, clock_rate, lower_headers, reports_at_once, ..Settings::default() };
         let participant = Participant::new(settings, now, self.seed);
         let participant = participant.expect("invariant: the name of a flow has at most 64 letters");
         let track = if self.media == SOUND_CHANNEL { SOUND_TRACK } else { 0 };
@@ -270,7 +273,8 @@ mod tests {
     fn what_a_hostile_end_says_is_kept_up_to_a_limit() {
         let bandwidth = RtcpSetup::bandwidth(Bitrate::from_mbps(1), true);
         let (flow, media, clock_rate, lower_headers) = ("rtp".to_owned(), ChannelId(0), 90_000, UDP_HEADERS);
-        let setup = RtcpSetup { flow, ssrc: 1, bandwidth, seed: Seed(1), media, clock_rate, lower_headers };
+        let setup =
+            RtcpSetup { flow, ssrc: 1, bandwidth, seed: Seed(1), media, clock_rate, lower_headers, at_once: false };
         let mut end = setup.receiver(Timestamp::ZERO);
         let report = Report { ssrc: 9, ..Report::default() };
         let names = (0..31).map(|ssrc| (ssrc, "n".repeat(255))).collect();

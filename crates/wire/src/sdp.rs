@@ -61,6 +61,25 @@ pub fn describe_session(address: IpAddr, streams: &[Stream<'_>]) -> String {
     text
 }
 
+/// The same description with one more stream behind the others.
+///
+/// ```
+/// use framewire_wire::rtp_payload::{mpeg_audio, mpeg_video};
+/// use framewire_wire::sdp::{Stream, describe, with_stream};
+///
+/// // MPEG-1 audio of layer II, 48 kHz, 128 kbit/s (ISO/IEC 11172-3, 2.4.1.3).
+/// let sound = mpeg_audio::FORMAT.description(&[&[0xFF, 0xFD, 0x84, 0x00][..], &[0; 380]].concat())?;
+/// let sound = Stream { format: &mpeg_audio::FORMAT, port: 5006, description: &sound };
+/// let text = with_stream(&describe(&mpeg_video::FORMAT, [127, 0, 0, 1].into(), 5004, &[]), &sound);
+/// assert!(text.ends_with("m=audio 5006 RTP/AVP 14\r\na=rtpmap:14 MPA/90000\r\n"));
+/// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+/// ```
+pub fn with_stream(description: &str, stream: &Stream<'_>) -> String {
+    let mut text = description.to_owned();
+    put_media(stream, &mut text);
+    text
+}
+
 /// What is said of one stream: `m=` (section 5.14), `a=rtpmap` (6.6) and `a=fmtp` (6.15).
 fn put_media(stream: &Stream<'_>, text: &mut String) {
     let Stream { format, port, description } = stream;
@@ -126,6 +145,8 @@ pub fn check_parameters(format: &PayloadFormat, parameters: &str) -> Result<(), 
 /// What a description says of its first stream of video, or of sound, in RTP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Described {
+    /// The port to which it is sent; 0 where none is said.
+    pub port: u16,
     /// The payload type of its packets.
     pub payload_type: u8,
     /// The name of its payload format.
@@ -158,7 +179,10 @@ fn read_first(text: &str, kind: &str) -> Result<Described, String> {
     // m=<media> <port> <proto> <fmt> ... (section 5.14)
     let media = lines.next().ok_or_else(|| format!("it describes no {kind}"))?;
     let media: Vec<&str> = media.split(' ').collect();
-    let [_, _, profile, number, ..] = media[..] else { return Err(format!("its line of {kind} is cut off")) };
+    let [_, port, profile, number, ..] = media[..] else { return Err(format!("its line of {kind} is cut off")) };
+    // A number of ports may stand behind it (section 5.14).
+    let port = port.split('/').next().and_then(|port| port.parse().ok());
+    let port: u16 = port.ok_or_else(|| format!("the port of its {kind} is none"))?;
     if !profile.starts_with("RTP/") {
         return Err(format!("{profile}: {kind} in RTP is received"));
     }
@@ -180,7 +204,7 @@ fn read_first(text: &str, kind: &str) -> Result<Described, String> {
         parameters = of_type(line, "fmtp").unwrap_or(parameters);
     }
     let encoding_name = encoding_name.ok_or_else(|| format!("it does not say what payload type {payload_type} is"))?;
-    Ok(Described { payload_type, encoding_name, parameters, clock })
+    Ok(Described { port, payload_type, encoding_name, parameters, clock })
 }
 
 /// The payload formats of video and sound that have types of their own (RFC 3551, table 5), as far as they are received.
@@ -260,7 +284,7 @@ mod tests {
         let sound = "m=video 1 RTP/AVP 32\r\nm=audio 2 RTP/AVP 98\r\na=rtpmap:98 mpeg4-generic/44100/2\r\n\
                      a=fmtp:98 mode=AAC-hbr;config=1210\r\n";
         let sound = read_sound(sound).unwrap();
-        assert_eq!((sound.payload_type, sound.clock), (98, Some((44_100, Some(2)))));
+        assert_eq!((sound.port, sound.payload_type, sound.clock), (2, 98, Some((44_100, Some(2)))));
         assert_eq!(
             (sound.encoding_name.as_str(), sound.parameters.as_str()),
             ("mpeg4-generic", "mode=AAC-hbr;config=1210")
@@ -277,6 +301,7 @@ mod tests {
             ("m=audio 5004 RTP/AVP 14", "it describes no video"),
             ("m=video 5004", "cut off"),
             ("m=video 5004 udp 33", "video in RTP is received"),
+            ("m=video 65536 RTP/AVP 32", "the port of its video is none"),
             ("m=video 5004 RTP/AVP 300", "payload type \"300\""),
             ("m=video 5004 RTP/AVP 96\r\na=rtpmap:97 H264/90000", "what payload type 96 is"),
         ] {

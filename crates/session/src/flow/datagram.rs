@@ -5,13 +5,14 @@ use framewire_transport::queue::FrameQueue;
 use framewire_transport::registry::Session;
 use framewire_transport::{DatagramReceiver, DatagramSender, Overflow, Spread};
 use framewire_units::{Seed, Timestamp};
-use framewire_wire::rtp_payload::CLOCK_RATE;
 
 use super::movie::MovieSetup;
 use super::packets::MoviePackets;
-use super::sound::SoundStream;
+use super::sound::{DescribedSound, SoundStream};
 use super::{BuildError, CommonSetup};
-use crate::channels::{ChannelSetup, MOVIE_CHANNEL, REQUESTS_CHANNEL, SOUND_CHANNEL};
+use crate::channels::{
+    ChannelSetup, MOVIE_CHANNEL, REQUESTS_CHANNEL, SOUND_CHANNEL, SOUND_PORT_BETWEEN_MACHINES, SOUND_PORTS,
+};
 use crate::exchange::rtsp::RtspSetup;
 use crate::half::Channel;
 use crate::plan::SendingPlan;
@@ -28,6 +29,8 @@ pub struct DatagramSetup {
     overflow: Overflow,
     error_reports: bool,
     packets: MoviePackets,
+    /// By how much the port of its sound is higher.
+    sound_port: u16,
     spread: Spread,
     passes_damaged: bool,
     rtcp: Vec<RtcpSetup>,
@@ -46,25 +49,7 @@ impl DatagramSetup {
         let packets = MoviePackets::new(&movie, &common, own.packets, ssrc)?
             .expect("invariant: an elementary stream does not go in datagrams");
         let error_reports = own.transport.wants_error_reports();
-        let (flow, session) = (common.name().to_owned(), movie.plan.mean_rate());
-        let setup = |ssrc, rate, media, clock_rate| RtcpSetup {
-            flow: flow.clone(),
-            ssrc,
-            bandwidth: RtcpSetup::bandwidth(rate, own.rtcp == Some(Rtcp::Full)),
-            seed: Seed(u64::from(ssrc)),
-            media,
-            clock_rate,
-            lower_headers: UDP_HEADERS,
-        };
-        let of_sound = packets.sound().zip(movie.plan.sound());
-        let of_sound =
-            of_sound.map(|(stream, sound)| setup(stream.ssrc(), sound.mean_rate(), SOUND_CHANNEL, stream.clock_rate()));
-        let of_movie = setup(ssrc, session, MOVIE_CHANNEL, CLOCK_RATE);
-        let rtcp = if own.rtcp.unwrap_or(Rtcp::Off) == Rtcp::Off {
-            vec![]
-        } else {
-            [of_movie].into_iter().chain(of_sound).collect()
-        };
+        let rtcp = movie.reports(&common, packets.sound(), own.rtcp, ssrc, UDP_HEADERS);
         let passes_damaged = own.damaged == Damaged::Pass;
         let in_rtsp = movie.parts().session == Session::Rtsp;
         let rtsp = in_rtsp.then(|| packets.rtsp(&movie, &rtcp));
@@ -74,6 +59,7 @@ impl DatagramSetup {
             overflow: own.overflow,
             error_reports,
             packets,
+            sound_port: SOUND_PORTS,
             spread: own.spread,
             passes_damaged,
             rtcp,
@@ -81,16 +67,36 @@ impl DatagramSetup {
         })
     }
 
+    /// The same alone between two machines, with this source of its video: its sound goes to the next even port, and reports of its sender
+    /// with both, by which a receiver knows what is presented together.
+    pub(super) fn between_machines(&mut self, ssrc: u32) {
+        self.sound_port = SOUND_PORT_BETWEEN_MACHINES;
+        let sound = self.packets.sound();
+        if self.rtcp.is_empty() && self.rtsp.is_none() && sound.is_some() {
+            let wanted = Some(Rtcp::NoReceiverReports);
+            self.rtcp = self.movie.reports(&self.common, sound, wanted, ssrc, UDP_HEADERS);
+        }
+        self.rtcp.iter_mut().for_each(|rtcp| rtcp.at_once = true);
+    }
+
     /// What it sends.
     pub(crate) fn plan(&self) -> &SendingPlan {
         &self.movie.plan
+    }
+
+    /// Sound that has packets for itself, as a receiver knows it.
+    pub(crate) fn described_sound(&self) -> Option<&DescribedSound> {
+        self.packets.sound().map(SoundStream::described)
     }
 
     /// Its channels: of the movie, and of its sound where that has packets for itself, each with that of the reports about it;
     /// and where the receiver asks for it, the one on which it does.
     pub(crate) fn channels(&self) -> Vec<ChannelSetup> {
         let sound = self.packets.sound().map(|_| SOUND_CHANNEL);
-        let of_packets = |id| ChannelSetup::of_packets(id, self.common.send_buffer(), self.error_reports);
+        let of_packets = |id| {
+            let port = if id == SOUND_CHANNEL { self.sound_port } else { 0 };
+            ChannelSetup::of_packets(id, self.common.send_buffer(), self.error_reports).at(port)
+        };
         let media: Vec<ChannelSetup> = [MOVIE_CHANNEL].into_iter().chain(sound).map(of_packets).collect();
         let has_reports = |of: &&ChannelSetup| self.rtcp.iter().any(|rtcp| rtcp.media == of.id);
         let reports: Vec<ChannelSetup> = media.iter().filter(has_reports).map(ChannelSetup::of_reports).collect();
@@ -130,7 +136,7 @@ impl DatagramSetup {
     /// The receiver's side.
     pub fn receiver(&self) -> ReceiverSession {
         let half = ReceivingHalf::Datagram(DatagramReceiver::new(self.packets.expected().depacketizer()));
-        let sound = self.packets.sound().map(|sound| DatagramReceiver::new(sound.depacketizer()));
+        let sound = self.packets.sound().map(|sound| DatagramReceiver::new(sound.described().depacketizer()));
         let session = ReceiverSession::new(half, ReceiverLog::new(&self.common.recording)).with_sound(sound);
         let session = session.passing_damaged(self.passes_damaged).over(self.channels_of_halves());
         match &self.rtsp {

@@ -30,6 +30,7 @@ pub use self::ends::{Ends, Halves};
 pub use self::external::ExternalSetup;
 pub use self::recording::FlowRecording;
 pub(crate) use self::shown::Carried;
+pub use self::sound::DescribedSound;
 pub use self::stream::StreamSetup;
 use crate::adaptive::LadderContent;
 use crate::channels::ChannelSetup;
@@ -182,6 +183,19 @@ impl FlowSetup {
                 Err(common.refuse(format!("{} sends no movie", flow.transport())))
             }
         }
+    }
+
+    /// The same of a flow that is alone between two machines: sound that has packets of RTP for itself goes to the next even port (RFC 3550,
+    /// section 11), with reports of its sender about both.
+    ///
+    /// # Errors
+    /// As [`of_movie`](Self::of_movie).
+    pub fn between_machines(flow: &scenario::Flow, plan: SendingPlan, ssrc: u32) -> Result<Self, BuildError> {
+        let mut setup = Self::of_movie(flow, plan, ssrc)?;
+        if let Self::Datagram(setup) = &mut setup {
+            setup.between_machines(ssrc);
+        }
+        Ok(setup)
     }
 
     /// A flow of a scenario that sends levels of `ladder`, from its start on, to a player that shows the first frame

@@ -1,13 +1,18 @@
 //! What the lab's own senders of the movie have in common, over datagrams and over a stream.
 
 use bytes::Bytes;
-use framewire_scenario::Pacing;
+use framewire_scenario::{Pacing, Rtcp};
 use framewire_transport::TransportKind;
 use framewire_transport::queue::{FrameQueue, QueueKind};
 use framewire_transport::registry::Parts;
+use framewire_units::Seed;
+use framewire_wire::rtp_payload::CLOCK_RATE;
 
 use super::CommonSetup;
+use super::sound::SoundStream;
+use crate::channels::{MOVIE_CHANNEL, SOUND_CHANNEL};
 use crate::plan::SendingPlan;
+use crate::rtcp::RtcpSetup;
 use crate::sender::{SenderLog, SenderSession, SendingHalf};
 
 /// The movie, its frame queue and its pace.
@@ -40,6 +45,33 @@ impl MovieSetup {
             self.kind.check_sound(sound.format())?;
         }
         self.kind.check_codec(self.plan.codec())
+    }
+
+    /// The reports about the packets of video, whose source is `ssrc`, and about those that sound has for itself; none where none are
+    /// wanted. Below them are so many bytes of headers.
+    pub(super) fn reports(
+        &self,
+        common: &CommonSetup,
+        sound: Option<&SoundStream>,
+        wanted: Option<Rtcp>,
+        ssrc: u32,
+        lower_headers: usize,
+    ) -> Vec<RtcpSetup> {
+        let Some(wanted) = wanted.filter(|&rtcp| rtcp != Rtcp::Off) else { return Vec::new() };
+        let setup = |of: u32, rate, media, clock_rate| RtcpSetup {
+            flow: common.name().to_owned(),
+            ssrc: of,
+            bandwidth: RtcpSetup::bandwidth(rate, wanted == Rtcp::Full),
+            seed: Seed(u64::from(ssrc)),
+            media,
+            clock_rate,
+            lower_headers,
+            at_once: false,
+        };
+        let of_sound = sound.zip(self.plan.sound());
+        let of_sound =
+            of_sound.map(|(stream, own)| setup(stream.ssrc(), own.mean_rate(), SOUND_CHANNEL, stream.clock_rate()));
+        [setup(ssrc, self.plan.mean_rate(), MOVIE_CHANNEL, CLOCK_RATE)].into_iter().chain(of_sound).collect()
     }
 
     pub(super) fn sender(&self, half: SendingHalf, common: &CommonSetup) -> SenderSession {

@@ -11,7 +11,7 @@ use framewire_wire::rtsp::StreamStart;
 
 use super::file::{FragmentedMovie, MovieFile};
 use super::movie::MovieSetup;
-use super::sound::SoundStream;
+use super::sound::{DescribedSound, SoundStream};
 use super::{BuildError, CommonSetup};
 use crate::exchange::rtsp::{RTP_CHANNEL, RtspSetup, SOUND_RTP_CHANNEL};
 use crate::receiver::ReceivingHalf;
@@ -120,7 +120,8 @@ impl MoviePackets {
     pub(super) fn expected(&self) -> ExpectedPackets {
         match self {
             Self::Rtp { format, origin, sound, .. } => {
-                ExpectedPackets::Rtp { format, origin: Some(*origin), sound: sound.clone().map(Box::new) }
+                let sound = sound.as_ref().map(|sound| Box::new(sound.described().clone()));
+                ExpectedPackets::Rtp { format, origin: Some(*origin), sound }
             }
             Self::TransportStream { program, origin: None, .. } => {
                 ExpectedPackets::TransportStream { program: program.clone() }
@@ -168,7 +169,7 @@ pub(crate) enum ExpectedPackets {
         /// Where its stream begins.
         origin: Option<StreamOrigin>,
         /// The sound that has packets for itself.
-        sound: Option<Box<SoundStream>>,
+        sound: Option<Box<DescribedSound>>,
     },
     /// Of a transport stream.
     TransportStream { program: Program },
@@ -225,7 +226,10 @@ impl ExpectedPackets {
             _ => RtpReader::behind_lengths(self.of_rtp()),
         };
         match self {
-            Self::Rtp { sound: Some(sound), .. } => reader.with_sound(sound.ssrc(), sound.depacketizer()),
+            Self::Rtp { sound: Some(sound), .. } => match sound.ssrc() {
+                Some(ssrc) => reader.with_sound(ssrc, sound.depacketizer()),
+                None => reader.with_sound_of_type(sound.payload_type(), sound.depacketizer()),
+            },
             _ => reader,
         }
     }

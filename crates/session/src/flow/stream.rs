@@ -1,22 +1,22 @@
 //! The movie as a stream of bytes over TCP: the elementary stream, RTP packets behind their lengths, or a transport stream.
 
-use framewire_scenario::{self as scenario, Pacing, Rtcp};
+use framewire_scenario::{self as scenario, Pacing};
 use framewire_transport::registry::Session;
 use framewire_transport::{Pacing as ReceiverPacing, StreamReceiver, StreamSender};
 use framewire_units::{Seed, Timestamp};
-use framewire_wire::rtp_payload::{CLOCK_RATE, PacketRule};
+use framewire_wire::rtp_payload::PacketRule;
 
 use super::movie::MovieSetup;
 use super::packets::MoviePackets;
-use super::sound::SoundStream;
+use super::sound::{DescribedSound, SoundStream};
 use super::{BuildError, CommonSetup, ConnectionSettings};
-use crate::channels::{ChannelSetup, MOVIE_CHANNEL, SOUND_CHANNEL};
+use crate::channels::{ChannelSetup, MOVIE_CHANNEL};
 use crate::exchange::rtsp::RtspSetup;
 use crate::exchange::{Asking, Fetched, HttpAsking, HttpServing, Serving};
 use crate::half::{Channel, End};
 use crate::plan::SendingPlan;
 use crate::receiver::{Asked, ReceiverLog, ReceiverSession, ReceivingHalf};
-use crate::rtcp::{INTERLEAVED_HEADERS, RtcpSetup};
+use crate::rtcp::INTERLEAVED_HEADERS;
 use crate::sender::{Answering, SenderSession, SendingHalf};
 
 /// A flow of the movie over a byte stream.
@@ -44,8 +44,9 @@ impl StreamSetup {
         let movie = MovieSetup::new(plan, own.transport, own.queue, own.pacing);
         let packets = MoviePackets::new(&movie, &common, PacketRule::Full, ssrc)?;
         let in_rtsp = packets.as_ref().filter(|_| movie.parts().session == Session::Rtsp);
-        let rtsp = in_rtsp
-            .map(|packets| packets.rtsp(&movie, &reports(&common, &movie.plan, packets.sound(), own.rtcp, ssrc)));
+        let reports =
+            |packets: &MoviePackets| movie.reports(&common, packets.sound(), own.rtcp, ssrc, INTERLEAVED_HEADERS);
+        let rtsp = in_rtsp.map(|packets| packets.rtsp(&movie, &reports(packets)));
         Ok(Self { common, movie, packets, rtsp, connection })
     }
 
@@ -79,6 +80,11 @@ impl StreamSetup {
     /// What it sends.
     pub(crate) fn plan(&self) -> &SendingPlan {
         &self.movie.plan
+    }
+
+    /// Sound that has packets for itself, as a receiver knows it.
+    pub(crate) fn described_sound(&self) -> Option<&DescribedSound> {
+        self.packets.as_ref().and_then(MoviePackets::sound).map(SoundStream::described)
     }
 
     /// The sender's side.
@@ -125,28 +131,4 @@ impl StreamSetup {
         let session = ReceiverSession::new(half, ReceiverLog::new(&self.common.recording));
         session.over(self.channels_of_halves()).with_asking(asking.map(|asking| Asked::new(asking, MOVIE_CHANNEL)))
     }
-}
-
-/// The reports that go between the packets of a flow in RTSP, about video and sound; none where it has none.
-fn reports(
-    common: &CommonSetup,
-    plan: &SendingPlan,
-    sound: Option<&SoundStream>,
-    wanted: Option<Rtcp>,
-    ssrc: u32,
-) -> Vec<RtcpSetup> {
-    let Some(wanted) = wanted.filter(|&rtcp| rtcp != Rtcp::Off) else { return Vec::new() };
-    let setup = |of: u32, rate, media, clock_rate| RtcpSetup {
-        flow: common.name().to_owned(),
-        ssrc: of,
-        bandwidth: RtcpSetup::bandwidth(rate, wanted == Rtcp::Full),
-        seed: Seed(u64::from(ssrc)),
-        media,
-        clock_rate,
-        lower_headers: INTERLEAVED_HEADERS,
-    };
-    let of_sound = sound.zip(plan.sound());
-    let of_sound =
-        of_sound.map(|(stream, own)| setup(stream.ssrc(), own.mean_rate(), SOUND_CHANNEL, stream.clock_rate()));
-    [setup(ssrc, plan.mean_rate(), MOVIE_CHANNEL, CLOCK_RATE)].into_iter().chain(of_sound).collect()
 }

@@ -30,6 +30,9 @@ pub struct Settings {
     pub minimum: Duration,
     /// Bytes of headers below RTCP, which count as its own.
     pub lower_headers: usize,
+    /// The first report goes with the first packet of the own stream, and none before it: in a session of two ends it need not wait
+    /// (RFC 3550, section 6.2), and so a receiver knows at once what is presented together.
+    pub reports_at_once: bool,
 }
 
 impl Default for Settings {
@@ -42,6 +45,7 @@ impl Default for Settings {
             bandwidth: RtcpBandwidth::NONE,
             minimum: MINIMUM_INTERVAL,
             lower_headers: IP_AND_UDP_HEADERS,
+            reports_at_once: false,
         }
     }
 }
@@ -124,6 +128,7 @@ impl Participant {
         let first = Self::compound(&settings, Report { ssrc: settings.ssrc, ..Report::default() });
         let size = first.emit()?.len() + settings.lower_headers;
         let timer = ReportTimer::new(now, settings.bandwidth, settings.minimum, size, random);
+        let timer = if settings.reports_at_once { timer.waiting() } else { timer };
         Ok(Self {
             settings,
             timer,
@@ -153,6 +158,9 @@ impl Participant {
         stream.octets = stream.octets.wrapping_add(octets as u32);
         if begins {
             self.timer.handle_role(now, self.census());
+            if self.settings.reports_at_once && !self.timer.has_sent() && self.bye == Bye::No {
+                self.timer.expire_at_once(now);
+            }
         }
     }
 

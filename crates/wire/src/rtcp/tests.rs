@@ -360,3 +360,28 @@ mod reception {
         assert!(expected > 500 && (jitter - expected).abs() <= 1, "{jitter} of {expected}");
     }
 }
+
+#[test]
+fn a_sender_that_reports_at_once_does_so_with_its_first_packet_and_then_by_the_interval() {
+    let bandwidth = session(2_000);
+    let begins = Timestamp::from_nanos(7_000_000_000);
+    let mut first = Vec::new();
+    for reports_at_once in [false, true] {
+        let settings =
+            Settings { ssrc: 1, name: "sender".to_owned(), bandwidth, reports_at_once, ..Settings::default() };
+        let mut sender = Participant::new(settings, Timestamp::ZERO, Seed(5)).unwrap();
+        assert_eq!(sender.next_timeout().is_none(), reports_at_once, "nothing to say before it sends");
+        sender.handle_rtp_sent(begins, 100, 1_000);
+        assert_eq!(sender.next_timeout() == Some(begins), reports_at_once);
+        let due = sender.next_timeout().unwrap().max(begins);
+        let report = Compound::parse(&sender.poll_transmit(due).unwrap()).unwrap();
+        assert_eq!(report.reports[0].sender.map(|info| info.packets), Some(1));
+        assert_eq!(sender.poll_transmit(due), None, "one");
+        let next = sender.next_timeout().unwrap().saturating_since(due);
+        assert!((Duration::from_millis(2_050)..Duration::from_millis(6_200)).contains(&next), "{next:?}");
+        first.push(due);
+        sender.leave(due);
+        assert!(sender.poll_transmit(due).is_some() && sender.has_left());
+    }
+    assert_eq!(first[1], begins);
+}

@@ -33,6 +33,8 @@ pub struct ReportTimer {
     next: Option<Timestamp>,
     /// pmembers: members when `next` was computed.
     members_before: usize,
+    /// It expires, whatever the interval is.
+    at_once: bool,
     /// The participant leaves: only a BYE packet is still to be sent, and so many participants sent BYE before it.
     leaving: Option<usize>,
 }
@@ -51,10 +53,22 @@ impl ReportTimer {
             last: now,
             next: None,
             members_before: 1,
+            at_once: false,
             leaving,
         };
         timer.schedule(now, Census { members: 1, senders: 0, we_sent: false });
         timer
+    }
+
+    /// The same that does not expire before the participant sends RTP.
+    pub(crate) fn waiting(self) -> Self {
+        Self { next: None, ..self }
+    }
+
+    /// It expires now, where the participant may send something.
+    pub(crate) fn expire_at_once(&mut self, now: Timestamp) {
+        self.at_once = self.next.is_some();
+        self.next = self.next.map(|_| now);
     }
 
     /// When it expires; `None` while the participant may send nothing.
@@ -76,6 +90,10 @@ impl ReportTimer {
     /// The timer has expired: true where a packet is to be sent now, of which [`sent`](Self::sent) is to be told; else it was
     /// set anew, because there are more members than when it was set (section 6.3.6).
     pub fn expire(&mut self, now: Timestamp, census: Census) -> bool {
+        if std::mem::take(&mut self.at_once) {
+            self.next = None;
+            return true;
+        }
         let census = self.leaving_census().unwrap_or(census);
         let Some(interval) = self.draw(census) else {
             self.next = None;
@@ -134,7 +152,7 @@ impl ReportTimer {
     /// timer was set for it (section 6.3.7).
     pub fn leave(&mut self, now: Timestamp, size: usize, members: usize) -> bool {
         self.leaving = Some(0);
-        self.next = None;
+        (self.next, self.at_once) = (None, false);
         if members <= LEAVE_AT_ONCE {
             return true;
         }

@@ -66,6 +66,7 @@ impl RtspAsking {
             media,
             clock_rate,
             lower_headers: INTERLEAVED_HEADERS,
+            at_once: false,
         };
         let of_sound = sound.map(|clock_rate| setup(SOUND_CHANNEL, clock_rate));
         let setups = [setup(MOVIE_CHANNEL, CLOCK_RATE)].into_iter().chain(of_sound).collect();

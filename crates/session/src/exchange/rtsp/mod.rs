@@ -84,10 +84,8 @@ impl RtspSetup {
         start: StreamStart,
         rtcp: Option<RtcpSetup>,
     ) -> Self {
-        let stream = sdp::Stream { format, port: 0, description };
-        let alone = sdp::describe_session(Ipv4Addr::UNSPECIFIED.into(), &[stream]);
-        let alone = sdp::with_rtcp_bandwidth(&alone, bandwidth(rtcp.as_ref()));
-        self.description += alone.find("m=").map_or("", |at| &alone[at..]);
+        let stream = sdp::with_stream("", &sdp::Stream { format, port: 0, description });
+        self.description += &sdp::with_rtcp_bandwidth(&stream, bandwidth(rtcp.as_ref()));
         self.streams.push(StreamSetup { start, rtcp });
         self
     }
