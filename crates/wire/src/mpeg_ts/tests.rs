@@ -227,3 +227,43 @@ fn the_stream_of_another_multiplexer_is_known_by_its_tables_and_numbered_as_it_c
     assert_eq!(of(1).count(), 3);
     assert!(depacketizer.handle_datagram(Timestamp::ZERO, b"no packets").is_err());
 }
+
+#[test]
+fn every_stream_begins_with_its_tables_also_one_that_begins_with_sound() {
+    let program = Program::of_video(StreamType::H264).with_track(StreamType::Mpeg1Audio);
+    let (map_pid, tracks) = (program.map_pid, [program.tracks[0], program.tracks[1]]);
+    let rates = [
+        Rate::Variable(Layout::Continuous),
+        Rate::Variable(Layout::Datagrams(3)),
+        Rate::Variable(Layout::Datagrams(7)),
+        Rate::Constant(Bitrate::from_mbps(4)),
+    ];
+    for (rate, begins_with_sound) in rates.into_iter().flat_map(|rate| [(rate, true), (rate, false)]) {
+        let settings = Settings { rate, ..Settings::new(program.clone(), Layout::Continuous) };
+        let mut multiplexer = Multiplexer::new(settings).unwrap();
+        let (mut out, picture) = (Vec::new(), frame(0, 3_000));
+        // Four packets of sound of 700 bytes, of which the stream may begin with the first.
+        let sounds: Vec<Vec<u8>> = (0..4).map(|number| vec![number + 1; 700]).collect();
+        let time = |number: usize| number as u64 * FRAME / 2 + u64::from(!begins_with_sound);
+        let put_sound = |number: usize, multiplexer: &mut Multiplexer, out: &mut Vec<u8>| {
+            let bytes = &sounds[number];
+            let presentation = FRAME + time(number);
+            let sound = Unit { track: 1, presentation, decode: presentation, ..unit(number, bytes, 0) };
+            multiplexer.put(&sound, out).unwrap();
+        };
+        (0..2).filter(|_| begins_with_sound).for_each(|number| put_sound(number, &mut multiplexer, &mut out));
+        multiplexer.put(&unit(0, &picture, FRAME), &mut out).unwrap();
+        let rest = if begins_with_sound { 2 } else { 0 };
+        (rest..4).for_each(|number| put_sound(number, &mut multiplexer, &mut out));
+        multiplexer.finish(&mut out);
+        let pids = out.chunks(PACKET_LENGTH).map(|packet| Packet::parse(packet.try_into().unwrap()).unwrap().pid);
+        assert_eq!(pids.take(2).collect::<Vec<_>>(), [0, map_pid], "{rate:?}: PAT and PMT");
+        let mut demultiplexer = Demultiplexer::new(None, LARGEST);
+        demultiplexer.handle_bytes(Timestamp::ZERO, &out);
+        demultiplexer.finish(Timestamp::ZERO);
+        let came: Vec<_> = std::iter::from_fn(|| demultiplexer.poll_unit()).collect();
+        let of = |track: usize| came.iter().filter(move |unit| unit.track == tracks[track]).map(|unit| &unit.bytes[..]);
+        assert!(of(1).eq(sounds.iter().map(|sound| &sound[..])), "{rate:?}: all of the sound");
+        assert!(of(0).eq([&picture[..]]), "{rate:?}");
+    }
+}

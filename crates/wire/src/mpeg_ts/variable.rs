@@ -89,6 +89,11 @@ impl VariableRate {
     fn put_other(&mut self, unit: &Prepared<'_>, writer: &mut Writer, out: &mut Vec<u8>) {
         let mut payload = unit.payload;
         let mut room = Room::new(self.layout);
+        // Nothing is received of a stream before its tables (2.4.4.3, 2.4.4.8), also where it begins with sound.
+        if writer.tables_due().is_none() {
+            writer.put_tables(unit.start, out);
+            room.take(TABLE_PACKETS);
+        }
         let mut first = true;
         while payload.len() > 0 {
             let reference = room.begins_datagram().then(|| self.next_time(writer));
