@@ -284,4 +284,17 @@ mod tests {
         let sequences: Vec<_> = flow.records.iter().map(|record| record.sequence).collect();
         assert_eq!(sequences, [Some(7), Some(FIRST_OF_SOUND + 7), None, Some(9)]);
     }
+    #[test]
+    fn clock_references_are_seen_where_they_came() {
+        let seen = |sequences: &[Sequence]| {
+            let mut flow = FlowPackets::new(5_004, false, None);
+            for &sequence in sequences {
+                let packet = PacketDescription { sequence, ..packet(Port::Sender, 5_004, 5_004) };
+                flow.add(&packet, std::slice::from_ref(&hop(0)));
+            }
+            flow.has_clock_references()
+        };
+        assert!(seen(&[Sequence::None, Sequence::Clock(27_000_000)]));
+        assert!(!seen(&[]) && !seen(&[Sequence::Rtp(1), Sequence::Unbounded(2), Sequence::Tcp(3), Sequence::None]));
+    }
 }
