@@ -203,6 +203,19 @@ def test_sound_that_cannot_be_sent_is_refused_with_what_to_do(tmp_path: Path) ->
     assert not (tmp_path / "run").exists()
 
 
+def test_sound_of_one_packet_is_sent(tmp_path: Path) -> None:
+    """Containers do not say how long the last packet is."""
+    whole = encode(tmp_path / "whole.mkv", "-c:v mpeg2video -b:v 1M -c:a aac")
+    film, alone = tmp_path / "one.mkv", tmp_path / "one.aac"
+    command = ["ffmpeg", "-v", "error", "-i", whole, "-c", "copy", "-frames:a", "1"]
+    subprocess.run([*command, film], check=True)
+    subprocess.run([*command, "-vn", alone], check=True)
+    run = framewire.run(text(film, WIRED, "ts", "udp", "rtp+tcp"), out=tmp_path / "run", world="simulated")
+    assert run.sound["fate"].to_list() == ["shown"] * 3
+    for flow in ("ts", "udp", "rtp+tcp"):
+        assert packets(run.directory / "received" / f"{flow}.aac") == packets(alone)
+
+
 def test_a_probe_shows_the_tracks_of_sound(films: dict[str, Path]) -> None:
     for codec, film in films.items():
         probed = probe(film)

@@ -38,6 +38,9 @@ UNEVEN = Fraction(1, 2)
 """Of a packet's time: by more than that a packet may not be away from its place. Containers round to milliseconds."""
 
 
+_ALONE = "they are needed; without movie.sound its video is sent alone"
+
+
 @dataclass(frozen=True)
 class Track:
     """A track of sound, as its container describes it."""
@@ -66,7 +69,8 @@ class Sound:
 @dataclass(frozen=True)
 class _Packet:
     at: Fraction
-    duration: Fraction
+    duration: Fraction | None
+    """None where nothing says it: containers do not of a packet behind which there is none."""
 
 
 def tracks_of(path: Path) -> list[Track]:
@@ -142,6 +146,8 @@ def _begin_of_even(path: Path) -> Fraction:
         raise InputError(f"{path}: its track of sound is empty")
     before = first
     for packet in packets:
+        if before.duration is None:
+            raise InputError(f"{path}: packets of its sound have no durations; {_ALONE}")
         away = packet.at - (before.at + before.duration)
         if abs(away) > UNEVEN * before.duration:
             what = f"a gap of {float(away):.3f} s" if away > 0 else f"a step of {float(-away):.3f} s back"
@@ -172,9 +178,9 @@ def _packets_of(path: Path) -> Iterator[_Packet]:
 def _packet(path: Path, line: str, unit: Fraction) -> _Packet:
     """A packet as ffprobe writes it: its time and its duration, and perhaps that there is something beside it."""
     at, duration, *_ = [*line.strip().split(","), ""]
-    if not duration.isdecimal() or not at.removeprefix("-").isdecimal():
-        raise InputError(f"{path}: packets of its sound have no time stamps or durations; they are needed")
-    return _Packet(int(at) * unit, int(duration) * unit)
+    if not at.removeprefix("-").isdecimal():
+        raise InputError(f"{path}: packets of its sound have no time stamps; {_ALONE}")
+    return _Packet(int(at) * unit, int(duration) * unit if duration.isdecimal() else None)
 
 
 def _first_picture(path: Path) -> Fraction:
