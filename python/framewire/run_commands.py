@@ -106,16 +106,36 @@ def _joined(directory: Path, receiver: Path | None) -> Run | None:
     if side is not None:
         ends = {"sender": f"{directory} RECEIVER_DIR", "receiver": f"SENDER_DIR {directory}"}
         if side == "server":
-            raise InputError(f"{directory}: {OF_A_SERVER}")
+            raise InputError(f"{directory}: {_of_a_server(directory)}")
         raise InputError(f"{directory}: is of the {side} alone; with both ends: framewire report {ends[side]}")
     return None
 
 
-OF_A_SERVER = (
-    "is of a server (framewire send --serve), which keeps no ledger: what its clients were sent is in clients.ndjson "
-    "(docs/serving.md)"
-)
-"""Why there is no report of one."""
+LISTED = 5
+"""Clients of a server that are named."""
+
+
+def _of_a_server(directory: Path) -> str:
+    """Why there is no report of a server, and of what there is one."""
+    from framewire import files
+
+    clients = sorted(directory.glob("clients/*/run.json"), key=lambda file: (len(file.parent.name), file.parent.name))
+    said = "is of a server (framewire send --serve)"
+    if not clients:
+        return f"{said}, and no client was sent a movie from its beginning: clients.ndjson has what each was sent"
+    lines = []
+    for file in clients[:LISTED]:
+        served = files.read_json(file).get("served") or {}
+        lines.append(f"{file.parent}: {served.get('peer')} {served.get('what')}, {served.get('ended')}")
+    more = [f"and {len(clients) - LISTED:,} more"] if len(clients) > LISTED else []
+    return "\n  ".join(
+        [
+            f"{said}, with a ledger for each client; with a receiver's own (framewire receive URL):",
+            f"framewire report {clients[0].parent} RECEIVER_DIR",
+            *lines,
+            *more,
+        ]
+    )
 
 
 def _written(path: Path, *, open_it: bool) -> None:

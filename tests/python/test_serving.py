@@ -17,6 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
@@ -178,8 +179,8 @@ def test_sound_that_is_left_out_is_told_in_the_console_on_the_page_and_in_the_re
         assert document["sound_left_out"]["a.mkv"].startswith("its sound is ac3")
     done = RUNNER.invoke(app, ["report", str(tmp_path / "http")])
     assert done.exit_code == 2
-    assert "is of a server (framewire send --serve), which keeps no ledger" in " ".join(done.output.split())
-    with pytest.raises(InputError, match="is of a server, which keeps no ledger"):
+    assert "no client was sent a movie from its beginning" in " ".join(done.output.split())
+    with pytest.raises(InputError, match="is of a server, which has a ledger for each client in clients/"):
         join(tmp_path / "http", tmp_path / "http", tmp_path / "joined")
 
 
@@ -352,6 +353,49 @@ def test_a_receiver_asks_for_a_movie_and_records_it(path: str, folder: Path, tmp
     assert document["flows"][0]["received_sound"] == len(sound)
     assert (document["side"], document["status"], document["ended_by"]) == ("receiver", "complete", None)
     assert document["flows"][0]["incomplete_frames"] == 0
+
+
+@pytest.mark.parametrize("path", ["/mp4/film.mp4", "/ts/film.ts", "/film.mkv"])
+def test_what_a_client_was_sent_and_what_it_received_is_a_run(path: str, folder: Path, tmp_path: Path) -> None:
+    scheme, last = ("rtsp", "/film.mkv") if path == "/film.mkv" else ("http", "/")
+    served, came = tmp_path / "served", tmp_path / "came"
+    with serving(folder / "film.mkv", served, scheme=scheme, last=last) as server:
+        ask(server.url(path), out=came)
+        document, clients = server.end()
+    answer = next(
+        one for one in reversed(clients) if one["ended"] == "complete"
+    )  # what was only looked at is before it
+    ledger = served / "clients" / str(answer["connection"])
+    described = json.loads((ledger / "run.json").read_text())
+    assert (described["side"], described["status"], described["served"]) == ("sender", "complete", answer)
+    assert document["ledgers"] == len([*(served / "clients").iterdir()]) >= 1
+    done = RUNNER.invoke(app, ["report", str(served)])
+    assert done.exit_code == 2
+    assert f"{answer['peer']} {path}, complete" in " ".join(done.output.split())
+    run = join(ledger, came, tmp_path / "joined")
+    frames = run.frames
+    video = frames.filter(track=0)
+    assert run.status == "complete" and set(video["fate"]) == {"shown"} and video.height == FRAMES
+    described = json.loads((tmp_path / "joined" / "run.json").read_text())
+    (accuracy,) = described["accuracy"].values()
+    assert (accuracy["disturbed"], described["clocks"]["aligned_by"]) == (None, "fastest packet")
+    ahead = 2.0 if scheme == "http" else 0.0
+    assert (video["offered_ns"] <= video["due_ns"]).sum() >= (FRAMES - 1 if ahead else 0)
+    assert video["latency_ns"].max() < 0.5e9
+    assert video["latency_ns"].min() > -(ahead + 0.1) * 1e9
+
+
+def test_a_ledger_ends_where_its_client_leaves_and_parts_have_none(folder: Path, tmp_path: Path) -> None:
+    with serving(folder / "film.mkv", tmp_path / "served", "--ahead", "0.2") as server:
+        cut(server, "/ts/film.ts", 1.0)
+        server.get("/mp4/film.mp4", "-r", "1000-2000")
+        server.get("/film.mkv")
+        server.end()
+    (ledger,) = (tmp_path / "served" / "clients").iterdir()
+    described = json.loads((ledger / "run.json").read_text())
+    assert (described["status"], described["served"]["what"]) == ("partial", "/ts/film.ts")
+    events = pl.read_parquet(ledger / "sent_events.parquet").filter(pl.col("frame") < FRAMES)
+    assert 15 <= events.filter(event="offered").height <= 60, "a second of 25 frames, and what is due at once"
 
 
 def test_a_receiver_says_what_another_server_lacks(folder: Path, tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ pub fn send(
         beside: beside(options, &announcement, &samples, unreachable),
     };
     let status = description.status();
-    let document = without_what_came(description.to_json());
+    let document = directory::without_what_came(description.to_json());
     write(&setup, scenario, flows, options, &document)?;
     let clock_error_s = Alignment::of(&samples).and_then(|alignment| alignment.error).map(seconds);
     let frames = (counts.offered, counts.missing());
@@ -321,16 +321,6 @@ fn beside(
         unreachable!("invariant: it was written as an object")
     };
     fields
-}
-
-/// What came is not known here.
-fn without_what_came(mut document: Value) -> Value {
-    for flow in document["flows"].as_array_mut().into_iter().flatten() {
-        for key in ["received_frames", "received_bytes", "rejected", "rejections"] {
-            flow[key] = Value::Null;
-        }
-    }
-    document
 }
 
 fn write(

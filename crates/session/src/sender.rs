@@ -263,7 +263,7 @@ impl SenderSession {
 
     fn log_event(&mut self, event: SenderEvent) {
         match event {
-            SenderEvent::Renumbered { .. } | SenderEvent::Datagram { .. } if self.shown.is_some() => {}
+            SenderEvent::Renumbered { .. } | SenderEvent::Datagram { .. } if !self.is_recorded() => {}
             SenderEvent::Queued { frame, at } => self.record(frame, at, FrameEventKind::Queued),
             SenderEvent::FirstByte { frame, at } => self.record(frame, at, FrameEventKind::FirstByte),
             SenderEvent::BeginsSequence { frame, at } => self.record(frame, at, FrameEventKind::BeginsSequence),
@@ -279,7 +279,7 @@ impl SenderSession {
                 }
             }
             SenderEvent::LastByte { frame, at, end } => {
-                self.log.frame_ends.extend(end.filter(|_| self.shown.is_none()));
+                self.log.frame_ends.extend(end.filter(|_| self.is_recorded()));
                 self.record(frame, at, FrameEventKind::LastByte);
             }
             SenderEvent::Discarded { frame, at, place, rule } => {
@@ -298,7 +298,7 @@ impl SenderSession {
     }
 
     fn record(&mut self, frame: u32, at: Timestamp, what: FrameEventKind) {
-        if self.shown.is_none() {
+        if self.is_recorded() {
             self.log.frame_events.push(FrameEvent { frame, at, what });
         }
     }

@@ -84,7 +84,9 @@ def _check(directory: Path, wanted: str) -> None:
         raise InputError(f"{directory}: no such directory")
     if side_of(directory) != wanted:
         other = {"sender": "send --to", "receiver": "receive"}[wanted]
-        found = "a server, which keeps no ledger" if side_of(directory) == "server" else f"no {wanted}"
+        found = f"no {wanted}"
+        if side_of(directory) == "server":
+            found = "a server, which has a ledger for each client in clients/"
         raise InputError(f"{directory}: is of {found}; framewire {other} makes directories of a {wanted}")
     try:
         _, checksums = unsealed(files.read_json(directory / "run.json"))

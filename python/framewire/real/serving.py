@@ -141,6 +141,8 @@ def serve(
                 account=account,
             )
         )
+        for client in sorted(partial.glob("clients/*")):
+            seal(client)
         seal(partial, sound_left_out=silent or None)
         partial.rename(directory)
     return End(directory, result)

@@ -26,6 +26,10 @@ def serve(as_json: bool, source: Path, at: str, **options: Any) -> End:
     punctual = "" if late is None else f"; 99 % of frames left within {late * 1e3:.2f} ms of their time"
     _print(f"{result['answers']:,} answers to {result['connections']:,} connections{cut}{punctual}")
     _print(f"server   {end.directory}")
+    if result["ledgers"]:
+        _print(
+            f"ledgers of {result['ledgers']:,} answers, for framewire report with a receiver's: {end.directory}/clients"
+        )
     if result["refused"]:
         warn(f"{result['refused']:,} connections were closed because there were too many (--clients)")
     return end

@@ -12,6 +12,7 @@ use framewire_transport::socket::SocketError;
 use framewire_units::{Duration, Lateness, Seed, Timestamp};
 
 use super::connection::Connection;
+use super::ledgers::{Kept, Ledgers};
 use super::{Scheme, ServeOptions, Served};
 use crate::error::RealError;
 
@@ -47,6 +48,9 @@ pub(super) struct Connections {
     /// Until when none is accepted.
     without_room: Option<Timestamp>,
     records: VecDeque<(u64, SocketAddr, Record)>,
+    ledgers: Ledgers,
+    /// Connections of which a ledger is kept.
+    recorded: BTreeSet<u64>,
     lateness: Lateness,
     refused: u64,
     /// Bytes written to clients that are gone.
@@ -61,6 +65,7 @@ impl Connections {
         catalogue: Catalogue,
         options: &ServeOptions,
         most: usize,
+        ledgers: Ledgers,
     ) -> Result<Self, RealError> {
         let poller = Poller::new()?;
         poller.add(listener.as_fd(), LISTENER, Watch { read: true, write: false })?;
@@ -77,6 +82,8 @@ impl Connections {
             next: LISTENER + 1,
             without_room: None,
             records: VecDeque::new(),
+            ledgers,
+            recorded: BTreeSet::new(),
             lateness: Lateness::default(),
             refused: 0,
             written: 0,
@@ -100,6 +107,7 @@ impl Connections {
                 (number, channel) => {
                     let Some(connection) = self.open.get_mut(&number) else { continue };
                     if polled.ready.read || polled.ready.broken {
+                        connection.client.set_recording(self.ledgers.recording(self.recorded.len()));
                         connection.read(now(), channel, &mut self.buffer);
                     }
                     self.drive(number, now());
@@ -147,6 +155,11 @@ impl Connections {
         }
     }
 
+    /// All ledgers are written; how many that is.
+    pub(super) fn finish(self) -> Result<usize, RealError> {
+        self.ledgers.finish()
+    }
+
     pub(super) fn served(&self, answers: (u64, u64)) -> Served {
         let quantile = |per_mille| self.lateness.quantile(per_mille).map(|late| late.as_secs_f64());
         let most = (self.lateness.count() > 0).then(|| self.lateness.most().as_secs_f64());
@@ -154,6 +167,7 @@ impl Connections {
             connections: self.next - 1 - LISTENER,
             refused: self.refused,
             answers,
+            ledgers: 0,
             bytes: self.written(),
             lateness: (self.lateness.count(), [quantile(500), quantile(990), most]),
         }
@@ -215,6 +229,13 @@ impl Connections {
         while let Some(record) = connection.client.poll_record() {
             self.records.push_back((number, connection.peer, record));
         }
+        match connection.client.has_ledger() {
+            true => self.recorded.insert(number),
+            false => self.recorded.remove(&number),
+        };
+        while let Some(ledger) = connection.client.poll_ledger() {
+            self.ledgers.write(Kept { connection: number, peer: connection.peer, ledger });
+        }
         connection.client.take_lateness().into_iter().for_each(|late| self.lateness.add(late));
         if timeout != before {
             before.map(|at| self.timeouts.remove(&(at, number)));
@@ -232,6 +253,10 @@ impl Connections {
         while let Some(record) = connection.client.poll_record() {
             self.records.push_back((number, connection.peer, record));
         }
+        while let Some(ledger) = connection.client.poll_ledger() {
+            self.ledgers.write(Kept { connection: number, peer: connection.peer, ledger });
+        }
+        self.recorded.remove(&number);
         self.written += connection.client.written();
         connection.timeout.map(|at| self.timeouts.remove(&(at, number)));
         self.silent.remove(&number);

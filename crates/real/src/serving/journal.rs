@@ -53,7 +53,7 @@ impl Journal {
 /// where it is written.
 const CLOSED: [&str; 3] = ["Connection reset by peer", "Broken pipe", "closed the connection"];
 
-fn entry(connection: u64, peer: SocketAddr, record: &Record) -> Value {
+pub(super) fn entry(connection: u64, peer: SocketAddr, record: &Record) -> Value {
     let (ended, reason) = match &record.ending {
         Ending::Complete => ("complete", None),
         Ending::Left => ("the client left", None),

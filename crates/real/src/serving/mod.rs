@@ -4,6 +4,7 @@ mod connection;
 mod connections;
 mod descriptors;
 mod journal;
+mod ledgers;
 mod titles;
 
 use std::net::SocketAddr;
@@ -20,6 +21,7 @@ use serde_json::json;
 
 use self::connections::Connections;
 use self::journal::Journal;
+use self::ledgers::{Ledgers, Writer};
 pub use self::titles::Exhibit;
 use crate::error::RealError;
 use crate::events::{Event, Listener};
@@ -68,6 +70,8 @@ pub struct Served {
     pub refused: u64,
     /// Answers with a body: all, and those that did not come to their end.
     pub answers: (u64, u64),
+    /// Those of which a ledger was written, as there was room for it.
+    pub ledgers: usize,
     /// Bytes that were written.
     pub bytes: u64,
     /// By how much frames were offered late: how many were looked at, and p50, p99 and the most in seconds.
@@ -111,7 +115,16 @@ pub fn serve(
         return Err(RealError::Input(format!("there is nothing to serve by {}", options.scheme.name())));
     }
     listener(&Event::Serving(address, paths(options.scheme, &catalogue)));
-    let mut connections = Connections::new(socket, clock, catalogue.clone(), options, clients)?;
+    let writer = Writer {
+        directory: options.directory.clone(),
+        scenario: scenario.clone(),
+        exhibits: exhibits.to_vec(),
+        catalogue: catalogue.clone(),
+        scheme: options.scheme,
+        clock,
+    };
+    let ledgers = Ledgers::new(writer);
+    let mut connections = Connections::new(socket, clock, catalogue.clone(), options, clients, ledgers)?;
     let mut reported = Timestamp::ZERO;
     while !is_stopped() {
         connections.turn(TICK)?;
@@ -131,7 +144,8 @@ pub fn serve(
         journal.write(number, peer, &record)?;
     }
     journal.flush()?;
-    let served = connections.served(journal.answers());
+    let mut served = connections.served(journal.answers());
+    served.ledgers = connections.finish()?;
     let document = describe(scenario, exhibits, options, &catalogue, address, clock, &served);
     write_description(&options.directory, &document)?;
     framewire_world::write_scenario(&options.directory, scenario)?;
@@ -187,6 +201,8 @@ fn describe(
             "clients": options.clients,
             "first_request_s": manner.first_request.as_secs_f64(),
             "next_request_s": manner.next_request.as_secs_f64(),
+            "ledgers_at_a_time": ledgers::MOST_AT_A_TIME,
+            "ledgers": ledgers::MOST,
             "patience_s": options.patience.as_secs_f64(),
             "header_bytes": framewire_wire::http::MOST_HEADER_BYTES,
             "header_fields": framewire_wire::http::MOST_FIELDS,
@@ -195,6 +211,7 @@ fn describe(
         "refused": served.refused,
         "answers": served.answers.0,
         "cut_short": served.answers.1,
+        "ledgers": served.ledgers,
         "bytes": served.bytes,
         "lateness_s": { "frames": frames, "p50": p50, "p99": p99, "max": most },
     })

@@ -5,7 +5,8 @@ use framewire_scenario::Pacing;
 use framewire_transport::queue::FrameQueue;
 use framewire_units::{Duration, Timestamp};
 
-use super::SenderSession;
+use super::{SenderLog, SenderSession};
+use crate::flow::FlowRecording;
 
 /// How one of many receivers is sent a movie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +35,8 @@ pub(super) struct Shown {
     paused: Option<Timestamp>,
     /// Its frames are not wanted, its sound is.
     is_sound_alone: bool,
+    /// What happens to its frames is recorded, as long as it goes on in order.
+    is_recorded: bool,
 }
 
 /// A packet of RTP that was written, for the reports about it.
@@ -54,7 +57,7 @@ impl SenderSession {
         let programme = programme.stamped_from(showing.first_stamp);
         let programme = if showing.is_endless { programme.without_end() } else { programme };
         let (start, late, packets) = (showing.start, Vec::new(), Vec::new());
-        let shown = Some(Shown { start, late, packets, paused: None, is_sound_alone: false });
+        let shown = Some(Shown { start, late, packets, paused: None, is_sound_alone: false, is_recorded: false });
         Self { programme, pacing: showing.pacing, shown, ..self }
     }
 
@@ -70,6 +73,22 @@ impl SenderSession {
     pub(crate) fn of_sound_alone(mut self) -> Self {
         self.shown.iter_mut().for_each(|shown| shown.is_sound_alone = true);
         self
+    }
+
+    /// Records what happens to its frames, from its beginning on; of one without an end nothing.
+    /// Whether it does.
+    pub(crate) fn record_into(&mut self, recording: &FlowRecording) -> bool {
+        let Some(shown) = self.shown.as_mut().filter(|_| self.programme.end() == self.programme.len()) else {
+            return false;
+        };
+        shown.is_recorded = true;
+        self.log = SenderLog::new(recording);
+        true
+    }
+
+    /// Whether what happens to its frames is recorded.
+    pub(super) fn is_recorded(&self) -> bool {
+        self.shown.as_ref().is_none_or(|shown| shown.is_recorded)
     }
 
     pub(super) fn is_sound_alone(&self) -> bool {
@@ -90,6 +109,7 @@ impl SenderSession {
     /// It goes on where it was paused.
     pub(crate) fn resume(&mut self, now: Timestamp) {
         if let Some(paused) = self.shown.as_mut().and_then(|shown| shown.paused.take()) {
+            self.end_ledger();
             self.programme = self.programme.later(now.saturating_since(paused));
         }
     }
@@ -103,6 +123,7 @@ impl SenderSession {
         until: Option<Duration>,
         queue: FrameQueue,
     ) {
+        self.end_ledger();
         let frame = self.programme.random_access(from);
         self.programme = self.programme.beginning_at(frame, now, ahead, until, self.next);
         let at = self.programme.plan().movie().index.frames[frame as usize].display_time;
@@ -115,6 +136,11 @@ impl SenderSession {
             sound.handle_seek(now, FrameQueue::direct());
         }
         self.drain_events();
+    }
+
+    /// It no longer goes on in order: frames have other times from now on, or come again.
+    fn end_ledger(&mut self) {
+        self.shown.iter_mut().for_each(|shown| shown.is_recorded = false);
     }
 
     /// Where in the movie it is: when the frame is shown that is due next. `None` at its end.

@@ -50,6 +50,8 @@ pub(super) enum Form {
 pub struct Catalogue {
     pub(super) resources: Arc<[Resource]>,
     pub(super) forms: Arc<[Form]>,
+    /// Paths of movies, and the title of each.
+    titles: Arc<[(String, usize)]>,
     /// Movies that are had by RTSP, and how.
     pub(super) presentations: Arc<[Presentation]>,
     pub(super) streams: Arc<[StreamSetup]>,
@@ -72,7 +74,8 @@ impl Catalogue {
     pub fn new(titles: &[Title]) -> Self {
         let mut served = Vec::new();
         let mut rows = Vec::new();
-        for title in titles {
+        let mut of = Vec::new();
+        for (number, title) in titles.iter().enumerate() {
             let stem = stem(&title.name, titles);
             let mut row = page::Row { title, file: None, mp4: None, ts: None };
             if let Some((file, length, media_type)) = &title.file {
@@ -84,14 +87,17 @@ impl Catalogue {
             if let Some(setup) = &title.mp4 {
                 let path = format!("/{MP4}/{stem}.{MP4}");
                 row.mp4 = Some(path.clone());
+                of.push((path.clone(), number));
                 let length = setup.file_length();
                 served.push((movie(path, "video/mp4", length), Form::Movie(setup.clone().into())));
             }
             if let Some(setup) = &title.ts {
                 let path = format!("/{TS}/{stem}.{TS}");
                 row.ts = Some(path.clone());
+                of.push((path.clone(), number));
                 served.push((movie(path, "video/mp2t", None), Form::Movie(setup.clone().into())));
             }
+            of.extend(title.rtsp.as_ref().map(|_| (format!("/{}", title.name), number)));
             rows.push(row);
         }
         let page: Bytes = page::page(&rows).into();
@@ -106,9 +112,15 @@ impl Catalogue {
         Self {
             resources: resources.into(),
             forms: forms.into(),
+            titles: of.into(),
             presentations: presentations.into(),
             streams: streams.into(),
         }
+    }
+
+    /// Which of the titles the movie at a path is of; `None` of a page, and of a file as it is.
+    pub fn title_of(&self, path: &str) -> Option<usize> {
+        self.titles.iter().find(|(known, _)| known == path).map(|(_, number)| *number)
     }
 
     /// The paths of HTTP.

@@ -8,8 +8,9 @@ use framewire_units::{Duration, Timestamp};
 
 use super::CONNECTION;
 use super::body::{Body, Next};
-use super::record::{Client, Ending, Opening, Record};
+use super::record::{Client, Ending, Ledger, Opening, Record};
 use crate::exchange::Outgoing;
+use crate::flow::FlowRecording;
 use crate::half::{Arrival, Channel, ChannelId, ChannelKind, ChannelSet, Channels, End, Half, Wait};
 use crate::sender::{PacketSent, SenderSession};
 
@@ -76,13 +77,25 @@ pub(super) struct Stage {
     outgoing: Outgoing,
     playing: Option<(Body, Record)>,
     records: VecDeque<Record>,
+    /// Where ledgers are kept, if there is room for one more.
+    recording: Option<FlowRecording>,
+    /// Bytes of the connection before the body, of which a ledger is kept.
+    before: Option<u64>,
+    has_ledger: bool,
+    ledgers: VecDeque<Ledger>,
     late: Vec<Duration>,
     written: u64,
 }
 
 impl Stage {
     /// Begins to write a body: of what, and which bytes of it, where it is a file.
-    pub(super) fn begin(&mut self, now: Timestamp, what: &str, bytes: Option<Range<u64>>, body: Body) {
+    pub(super) fn begin(&mut self, now: Timestamp, what: &str, bytes: Option<Range<u64>>, mut body: Body) {
+        let is_whole = bytes.as_ref().is_none_or(|bytes| bytes.start == 0);
+        self.before = None;
+        self.has_ledger = match (&mut body, &self.recording) {
+            (Body::Movie { session, .. }, Some(recording)) if is_whole => session.record_into(recording),
+            _ => false,
+        };
         self.playing = Some((body, Record::new(now, what, bytes)));
     }
 
@@ -91,7 +104,12 @@ impl Stage {
         let packets = self.note();
         if let Some((mut body, record)) = self.playing.take() {
             body.take_begun().into_iter().for_each(|rest| self.outgoing.push(rest.to_vec()));
-            self.records.push_back(Record { ended: now, ending, ..record });
+            let record = Record { ended: now, ending, ..record };
+            if let (Body::Movie { session, .. }, true) = (body, std::mem::take(&mut self.has_ledger)) {
+                let before = self.before.unwrap_or(self.written);
+                self.ledgers.push_back(Ledger::new(session.into_log(), record.clone(), before));
+            }
+            self.records.push_back(record);
         }
         packets
     }
@@ -136,6 +154,7 @@ impl Stage {
     /// Writes of the body what is due and taken; `None` where there is none.
     fn write_body(&mut self, now: Timestamp, channels: &mut dyn Channels) -> Option<Result<Next, SocketError>> {
         let (body, record) = self.playing.as_mut()?;
+        self.before.get_or_insert(self.written);
         let before = record.sent;
         let next = body.drive(now, channels, &mut record.sent);
         self.written += record.sent - before;
@@ -245,6 +264,18 @@ impl<C: Conversation> Client for Connection<C> {
 
     fn poll_record(&mut self) -> Option<Record> {
         self.stage.records.pop_front()
+    }
+
+    fn set_recording(&mut self, recording: Option<FlowRecording>) {
+        self.stage.recording = recording;
+    }
+
+    fn has_ledger(&self) -> bool {
+        self.stage.has_ledger
+    }
+
+    fn poll_ledger(&mut self) -> Option<Ledger> {
+        self.stage.ledgers.pop_front()
     }
 
     fn take_lateness(&mut self) -> Vec<Duration> {

@@ -2,8 +2,8 @@
 //!
 //! What it has is a [`Catalogue`], which all share. Each connection is a [`Client`]: one of HTTP/1.1 is made by [`http_client`], one of
 //! RTSP 1.0 by [`rtsp_client`]. It is a [`Half`](crate::half::Half) with one channel, a stream that the receiver opens: a world
-//! accepts, reads, drives, and closes when it is finished. What every receiver got is a [`Record`]. Nothing here keeps a ledger of frames, so that memory
-//! does not grow with the time for which they are sent.
+//! accepts, reads, drives, and closes when it is finished. What every receiver got is a [`Record`]. A [`Ledger`] of frames is
+//! kept only where the world has room for one, so that memory does not grow with the number of receivers.
 
 mod body;
 mod catalogue;
@@ -23,7 +23,7 @@ use crate::half::ChannelId;
 
 pub use catalogue::{Catalogue, Title};
 pub use http::http_client;
-pub use record::{Client, Ending, Opening, Record};
+pub use record::{Client, Ending, Ledger, Opening, Record};
 pub use rtsp::rtsp_client;
 
 /// The channel of the connection on which a client asks.

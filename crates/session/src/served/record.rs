@@ -2,10 +2,13 @@
 
 use std::ops::Range;
 
+use framewire_recording::record::{DatagramSent, FrameEvent};
 use framewire_units::{Duration, Timestamp};
 
 use crate::channels::ChannelSetup;
+use crate::flow::FlowRecording;
 use crate::half::Half;
+use crate::sender::SenderLog;
 
 /// How it ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +52,29 @@ impl Record {
     }
 }
 
+/// What happened to the frames that a receiver was sent, as far as the sender knows.
+#[derive(Clone, Debug)]
+pub struct Ledger {
+    /// What it was sent, and how that ended.
+    pub record: Record,
+    /// What was recorded. Times count from when it was asked for, places in the stream from the first byte of the connection. It ends where the
+    /// receiver has it stand still, or go to another place.
+    pub sent: SenderLog,
+}
+
+impl Ledger {
+    /// Of what was recorded on the sender's clock, behind so many bytes of the connection.
+    pub(super) fn new(mut sent: SenderLog, record: Record, before: u64) -> Self {
+        let since = |at: Timestamp| Timestamp::ZERO + at.saturating_since(record.began);
+        let events = sent.frame_events.iter().map(|event| event.into_owned());
+        sent.frame_events = sent.frame_events.with(events.map(|event| FrameEvent { at: since(event.at), ..event }));
+        let datagrams = sent.datagrams.iter().map(|one| one.into_owned());
+        sent.datagrams = sent.datagrams.with(datagrams.map(|one| DatagramSent { at: since(one.at), ..one }));
+        sent.frame_ends.iter_mut().for_each(|end| *end += before);
+        Self { record, sent }
+    }
+}
+
 /// Channels beside the connection on which a client asks, which a world is to open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opening {
@@ -72,6 +98,15 @@ pub trait Client: Half + Send {
 
     /// What it was sent, once that has ended.
     fn poll_record(&mut self) -> Option<Record>;
+
+    /// Where what happens to frames is recorded, of what is asked for from now on from its beginning; `None`: nowhere.
+    fn set_recording(&mut self, recording: Option<FlowRecording>);
+
+    /// True while what happens to frames is recorded.
+    fn has_ledger(&self) -> bool;
+
+    /// What happened to the frames that it was sent, once that has ended.
+    fn poll_ledger(&mut self) -> Option<Ledger>;
 
     /// By how much frames were offered late since it was asked last.
     fn take_lateness(&mut self) -> Vec<Duration>;

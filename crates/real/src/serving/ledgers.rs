@@ -1,0 +1,186 @@
+//! What happened to the frames of each client: a directory as that of a sender to one receiver.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+
+use framewire_endpoint::RunClock;
+use framewire_recording::record::FlowStatus;
+use framewire_recording::{SentRecords, WriteError};
+use framewire_scenario::Scenario;
+use framewire_session::lifecycle::FlowOutcome;
+use framewire_session::served::{Catalogue, Ending, Ledger};
+use framewire_session::{FlowRecording, FlowSetup};
+use framewire_world::{FlowPackets, RunDescription, flow_log, utc, write_description, write_scenario};
+use serde_json::{Map, Value, json};
+
+use super::Scheme;
+use super::titles::Exhibit;
+use crate::directory;
+use crate::error::RealError;
+
+/// Ledgers that are kept at a time, those that are being written included: each holds up to some 300 kB, and 8 bytes a frame.
+pub(super) const MOST_AT_A_TIME: usize = 64;
+
+/// Ledgers that a server writes in all.
+pub(super) const MOST: usize = 1_000;
+
+/// The folder of them.
+const FOLDER: &str = "clients";
+
+/// A client whose ledger is to be written.
+pub(super) struct Kept {
+    pub(super) connection: u64,
+    pub(super) peer: SocketAddr,
+    pub(super) ledger: Ledger,
+}
+
+/// Writes ledgers on a thread of its own, so that no other client waits for the disk.
+pub(super) struct Ledgers {
+    recording: FlowRecording,
+    queue: Sender<Kept>,
+    thread: JoinHandle<Result<usize, RealError>>,
+    /// Those that wait to be written, and all that there were.
+    waiting: Arc<AtomicUsize>,
+    taken: usize,
+}
+
+impl Ledgers {
+    pub(super) fn new(writer: Writer) -> Self {
+        let recording = FlowRecording::in_directory(Some(writer.directory.as_path().into())).in_real_time();
+        let (queue, kept) = channel::<Kept>();
+        let waiting = Arc::new(AtomicUsize::new(0));
+        let left = Arc::clone(&waiting);
+        let thread = std::thread::spawn(move || {
+            let mut written = 0;
+            for one in kept {
+                let outcome = writer.write(&one);
+                left.fetch_sub(1, Ordering::Relaxed);
+                written += usize::from(outcome?);
+            }
+            Ok(written)
+        });
+        Self { recording, queue, thread, waiting, taken: 0 }
+    }
+
+    /// Where a client that asks now is recorded, while so many others are; `None` where there is no room.
+    pub(super) fn recording(&self, open: usize) -> Option<FlowRecording> {
+        let waiting = self.waiting.load(Ordering::Relaxed);
+        (open + waiting < MOST_AT_A_TIME && self.taken + open < MOST).then(|| self.recording.clone())
+    }
+
+    pub(super) fn write(&mut self, kept: Kept) {
+        self.taken += 1;
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        // Where the thread has ended, its error is told at the end.
+        let _ = self.queue.send(kept);
+    }
+
+    /// How many were written.
+    pub(super) fn finish(self) -> Result<usize, RealError> {
+        drop(self.queue);
+        self.thread.join().map_err(|_| RealError::Failed("the thread that writes ledgers has ended".to_owned()))?
+    }
+}
+
+/// What is needed to describe a client.
+pub(super) struct Writer {
+    pub(super) directory: PathBuf,
+    pub(super) scenario: Scenario,
+    pub(super) exhibits: Vec<Exhibit>,
+    pub(super) catalogue: Catalogue,
+    pub(super) scheme: Scheme,
+    pub(super) clock: RunClock,
+}
+
+impl Writer {
+    /// Writes `clients/N`; false where there is no movie behind it.
+    fn write(&self, kept: &Kept) -> Result<bool, RealError> {
+        let Ledger { record, sent } = &kept.ledger;
+        let exhibit = self.catalogue.title_of(&record.what).and_then(|number| self.exhibits.get(number));
+        let Some((exhibit, (setup, scenario))) = exhibit.and_then(|one| Some((one, self.setup(one, &record.what)?)))
+        else {
+            return Ok(false);
+        };
+        let directory = self.place(kept.connection)?;
+        let status = match &record.ending {
+            Ending::Complete => FlowStatus::Complete,
+            Ending::Left | Ending::Stopped => FlowStatus::Partial,
+            Ending::Broken(reason) => FlowStatus::Failed(reason.clone()),
+        };
+        let mut flow = FlowOutcome::of_status(status);
+        flow.sent = sent.clone();
+        let document = self.describe(kept, exhibit, &scenario, &setup, &flow);
+        let renumbered = flow.sent.renumbered.clone();
+        let log = flow_log(&setup, &mut flow, FlowPackets::new(kept.peer.port(), false, None));
+        SentRecords { log, renumbered }.write(&directory)?;
+        write_scenario(&directory, &scenario)?;
+        write_description(&directory, &document)?;
+        Ok(true)
+    }
+
+    /// A directory of its own: the number of the connection, and behind that of what was asked for before on it.
+    fn place(&self, connection: u64) -> Result<PathBuf, RealError> {
+        let names = (1u32..).map(|count| match count {
+            1 => connection.to_string(),
+            _ => format!("{connection}-{count}"),
+        });
+        let free = |path: &PathBuf| !path.exists();
+        let mut places = names.map(|name| self.directory.join(FOLDER).join(name));
+        let path = places.find(free).expect("invariant: there are fewer directories than numbers");
+        std::fs::create_dir_all(&path).map_err(|error| WriteError::new(path.clone(), &error))?;
+        Ok(path)
+    }
+
+    /// The flow by which it was sent, and the scenario of that flow alone.
+    fn setup(&self, exhibit: &Exhibit, path: &str) -> Option<(FlowSetup, Scenario)> {
+        let plan = exhibit.content.sending_plan()?;
+        let is_meant = |setup: &FlowSetup| match setup {
+            FlowSetup::Stream(setup) if self.scheme == Scheme::Rtsp => setup.is_rtsp(),
+            FlowSetup::Stream(setup) => setup.is_file() == path.starts_with("/mp4/"),
+            _ => false,
+        };
+        self.scenario.flows.iter().find_map(|flow| {
+            let setup = FlowSetup::of_movie(flow, plan.clone(), 0).ok().filter(is_meant)?;
+            let mut scenario = self.scenario.clone();
+            scenario.flows = vec![flow.clone()];
+            scenario.movie.source = Some(exhibit.path.display().to_string());
+            Some((setup, scenario))
+        })
+    }
+
+    fn describe(
+        &self,
+        kept: &Kept,
+        exhibit: &Exhibit,
+        scenario: &Scenario,
+        setup: &FlowSetup,
+        flow: &FlowOutcome,
+    ) -> Value {
+        let record = &kept.ledger.record;
+        let Value::Object(beside) = json!({
+            "side": "sender",
+            "peer": kept.peer.to_string(),
+            "served": super::journal::entry(kept.connection, kept.peer, record),
+        }) else {
+            unreachable!("invariant: it was written as an object")
+        };
+        let description = RunDescription {
+            world: "real",
+            scenario,
+            content: &exhibit.content,
+            setups: std::slice::from_ref(setup),
+            flows: std::slice::from_ref(flow),
+            clock_references_seen: Vec::new(),
+            ended_by: (record.ending == Ending::Stopped).then_some("interrupted"),
+            origin_utc: utc(self.clock.to_unix(record.began)).into(),
+            kernel: directory::kernel(),
+            accuracy: Map::new(),
+            beside,
+        };
+        directory::without_what_came(description.to_json())
+    }
+}
