@@ -9,7 +9,7 @@ mod status;
 use std::fmt;
 
 pub use headers::Headers;
-pub(crate) use scan::{Head, HeaderScanner, decimal, unescaped};
+pub(crate) use scan::{Head, HeaderScanner, can_be_asked_for, decimal, unescaped};
 pub use scan::{MOST_FIELDS, MOST_HEADER_BYTES};
 pub use status::Status;
 

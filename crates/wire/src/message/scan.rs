@@ -113,13 +113,17 @@ impl<V: Version> Head<V> {
             return Ok(Self::Response(Response { version, status: Status(code), headers, body: Vec::new() }));
         }
         let third = third.ok_or_else(bad)?;
-        let is_url = !second.is_empty() && !second.contains(|c: char| c.is_control() || c.is_whitespace());
-        if !is_token(first) || !is_url {
+        if !is_token(first) || !can_be_asked_for(second) {
             return Err(bad());
         }
         let (method, uri, body) = (first.to_owned(), second.to_owned(), Vec::new());
         Ok(Self::Request(Request { version: version(third)?, method, uri, headers, body }))
     }
+}
+
+/// Whether a URL can stand in the first line of a request, which words and lines end: RFC 3986 has neither spaces nor controls.
+pub(crate) fn can_be_asked_for(url: &str) -> bool {
+    !url.is_empty() && !url.contains(|c: char| c.is_control() || c.is_whitespace())
 }
 
 /// The fields up to the empty line, and Content-Length, which is not left among them.

@@ -9,7 +9,7 @@ use super::message::{Request, Response};
 use super::reader::{Item, Reader, RtspError};
 use super::server::SESSION_TIMEOUT;
 use super::transport::{Carriage, Transport};
-use crate::message::Status;
+use crate::message::{Status, can_be_asked_for};
 
 /// A sign of life goes after this share of the server's timeout.
 const KEEP_ALIVE_PART: u32 = 2;
@@ -306,6 +306,9 @@ impl Client {
         let sound = self.settings.sound.filter(|_| controls.has_sound);
         let sound = sound.map(|want| stream(controls.sound, want));
         self.streams = [stream(controls.video, self.settings.want)].into_iter().chain(sound).collect();
+        if !self.streams.iter().map(|stream| &stream.url).chain([&self.base]).all(|url| can_be_asked_for(url)) {
+            return Err("the description has a URL that cannot be asked for");
+        }
         self.events.push_back(ClientEvent::Described(text.clone()));
         Ok(Step::SetUp(0))
     }

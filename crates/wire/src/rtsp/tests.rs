@@ -194,6 +194,29 @@ fn a_client_says_why_it_does_not_play() {
 }
 
 #[test]
+fn a_description_leads_to_no_request_that_is_none() {
+    let described = |control: &str| {
+        let body = format!("v=0\r\nm=video 0 RTP/AVP 96\r\na=control:{control}\r\n");
+        let mut client = client(Want::Interleaved, None);
+        let options = "RTSP/1.0 200 OK\r\nCSeq: 1\r\n\r\n".to_owned();
+        let description = format!("RTSP/1.0 200 OK\r\nCSeq: 2\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+        for answer in [options, description] {
+            assert!(client.poll_transmit().is_some());
+            drop(client.handle_bytes(Timestamp::ZERO, answer.as_bytes()));
+        }
+        client
+    };
+    let mut well = described("track0");
+    let request = String::from_utf8(well.poll_transmit().unwrap()).unwrap();
+    assert!(request.starts_with(&format!("SETUP {URL}/track0 RTSP/1.0\r\n")), "{request}");
+    for control in ["a b", "track\0", "rtsp://h/a\tRTSP/1.0"] {
+        let mut client = described(control);
+        let Some(ClientEvent::Ended(Some(reason))) = client.poll_event() else { panic!("it ended") };
+        assert!(reason.contains("the description has a URL that cannot be asked for"), "{reason}");
+    }
+}
+
+#[test]
 fn requests_that_cannot_be_answered_have_a_status_that_says_why() {
     let mut server = server(None);
     let mut status = |request: &str| answer(&mut server, &format!("{request}\r\n\r\n")).status.0;
