@@ -44,6 +44,7 @@ targets! {
     media_streaming_file
     scenario_file
     session_content
+    session_received
     session_rtsp
     session_served
     wire_depacketizer
@@ -53,6 +54,7 @@ targets! {
     wire_mpeg_ts
     wire_nal_depacketizer
     wire_nal_round_trip
+    wire_rfc4571
     wire_round_trip
     wire_rtcp
     wire_rtsp

@@ -37,9 +37,25 @@ pub(crate) fn receive_by(
     data: &[u8],
     check: impl Fn(&ReceivedFrame),
 ) {
-    let mut rest = data;
-    let mut sequence = 0u16;
-    while let [operation, length, step, timestamp, tail @ ..] = rest {
+    for datagram in datagrams(data, payload_type) {
+        let _ = receiver.handle_datagram(Timestamp::ZERO, &datagram);
+        let mut ready = 0;
+        while let Some(frame) = receiver.poll_frame() {
+            ready += 1;
+            assert!(frame.bytes.len() <= LARGEST_FRAME && frame.complete != frame.bytes.is_empty());
+            assert!(frame.beginning.len() <= LARGEST_FRAME && (frame.beginning.is_empty() || !frame.complete));
+            check(&frame);
+        }
+        assert!(ready <= (usize::from(WINDOW) + 1) * most + 1);
+    }
+    receiver.flush();
+}
+
+/// Datagrams that are in `data`: as they are, or behind a header of RTP with this payload type, mostly in order.
+pub(crate) fn datagrams(data: &[u8], payload_type: u8) -> impl Iterator<Item = Vec<u8>> {
+    let (mut rest, mut sequence) = (data, 0u16);
+    std::iter::from_fn(move || {
+        let [operation, length, step, timestamp, tail @ ..] = rest else { return None };
         let (payload, next) = tail.split_at(tail.len().min(usize::from(*length)));
         rest = next;
         let mut datagram = Vec::new();
@@ -52,15 +68,6 @@ pub(crate) fn receive_by(
             datagram.extend([0, 0, 0, timestamp & 3, 0, 0, 0, 1]);
         }
         datagram.extend(payload);
-        let _ = receiver.handle_datagram(Timestamp::ZERO, &datagram);
-        let mut ready = 0;
-        while let Some(frame) = receiver.poll_frame() {
-            ready += 1;
-            assert!(frame.bytes.len() <= LARGEST_FRAME && frame.complete != frame.bytes.is_empty());
-            assert!(frame.beginning.len() <= LARGEST_FRAME && (frame.beginning.is_empty() || !frame.complete));
-            check(&frame);
-        }
-        assert!(ready <= (usize::from(WINDOW) + 1) * most + 1);
-    }
-    receiver.flush();
+        Some(datagram)
+    })
 }
