@@ -16,6 +16,7 @@ mod cargo;
 mod check;
 mod error;
 mod flow;
+mod group_run;
 pub mod lone_connection;
 mod progress;
 mod rates;
