@@ -1,4 +1,4 @@
-//! Congestion control: one small trait, one file per algorithm, one line of registration.
+//! Congestion control: one small trait, one file per algorithm, and one line of the table here.
 //!
 //! The hooks are those between Linux' TCP and its congestion-control modules, so that an algorithm can be held against
 //! the kernel line by line. Windows are whole packets, as there.
@@ -24,11 +24,40 @@ mod veno;
 mod westwood;
 mod windowed_filter;
 
-pub use registry::{Algorithm, UnknownAlgorithm};
+pub use registry::UnknownAlgorithm;
 
 use std::fmt::Debug;
 
 use framewire_units::{Bitrate, Duration, Timestamp};
+
+registry::algorithms! {
+    /// New Reno (RFC 5681, RFC 6582).
+    Reno, "reno", |_| Box::new(reno::Reno);
+    /// CUBIC (RFC 9438) with HyStart, as Linux has it: the default there.
+    Cubic, "cubic", |_| Box::new(cubic::Cubic::with_hystart());
+    /// CUBIC with HyStart++ (RFC 9406) in place of HyStart.
+    CubicHyStartPlusPlus, "cubic-hystart++", |_| Box::new(cubic::Cubic::with_hystart_plus_plus());
+    /// TCP Illinois (Liu, Basar and Srikant, 2008).
+    Illinois, "illinois", |_| Box::new(illinois::Illinois::default());
+    /// TCP Vegas (Brakmo and Peterson, 1995).
+    Vegas, "vegas", |_| Box::new(vegas::Vegas::default());
+    /// TCP Westwood+ (Grieco and Mascolo, 2004).
+    Westwood, "westwood", |_| Box::new(westwood::Westwood::default());
+    /// TCP Veno (Fu and Liew, 2003).
+    Veno, "veno", |_| Box::new(veno::Veno::default());
+    /// Scalable TCP (Kelly, 2003).
+    Scalable, "scalable", |_| Box::new(scalable::Scalable);
+    /// HighSpeed TCP (RFC 3649).
+    HighSpeed, "highspeed", |_| Box::new(highspeed::HighSpeed::default());
+    /// H-TCP (Shorten and Leith, 2004).
+    Htcp, "htcp", |_| Box::new(htcp::Htcp::default());
+    /// BBR, version 1, as Linux has it.
+    Bbr1, "bbr", |seed| Box::new(bbr1::Bbr1::new(seed));
+    /// BBR, version 3 (draft-ietf-ccwg-bbr).
+    Bbr3, "bbr3", |seed| Box::new(bbr3::Bbr3::new(seed));
+    /// TCP Hybla (Caini and Firrincieli, 2004).
+    Hybla, "hybla", |_| Box::new(hybla::Hybla::default());
+}
 
 /// No threshold goes below this, in packets (RFC 5681, equation 4).
 const MINIMUM_THRESHOLD: u32 = 2;

@@ -1,23 +1,9 @@
-//! Which algorithms there are: one line of registration each.
+//! What the table of algorithms is made into: names that parse and display, and new instances.
 
 use std::fmt;
 use std::str::FromStr;
 
-use framewire_units::Seed;
-
-use super::CongestionControl;
-use super::bbr1::Bbr1;
-use super::bbr3::Bbr3;
-use super::cubic::Cubic;
-use super::highspeed::HighSpeed;
-use super::htcp::Htcp;
-use super::hybla::Hybla;
-use super::illinois::Illinois;
-use super::reno::Reno;
-use super::scalable::Scalable;
-use super::vegas::Vegas;
-use super::veno::Veno;
-use super::westwood::Westwood;
+use super::Algorithm;
 
 /// Registers the algorithms: variant, the name that users write, and how one is made from a run's seed.
 macro_rules! algorithms {
@@ -41,10 +27,10 @@ macro_rules! algorithms {
             }
 
             /// A new instance for one connection. Most draw nothing; BBR takes the phase of its probing from `seed`.
-            pub fn build(&self, seed: Seed) -> Box<dyn CongestionControl> {
+            pub fn build(&self, seed: framewire_units::Seed) -> Box<dyn $crate::congestion::CongestionControl> {
                 match self {
                     $(Self::$variant => {
-                        let build: fn(Seed) -> Box<dyn CongestionControl> = $build;
+                        let build: fn(framewire_units::Seed) -> Box<dyn $crate::congestion::CongestionControl> = $build;
                         build(seed)
                     })+
                 }
@@ -53,34 +39,7 @@ macro_rules! algorithms {
     };
 }
 
-algorithms! {
-    /// New Reno (RFC 5681, RFC 6582).
-    Reno, "reno", |_| Box::new(Reno);
-    /// CUBIC (RFC 9438) with HyStart, as Linux has it: the default there.
-    Cubic, "cubic", |_| Box::new(Cubic::with_hystart());
-    /// CUBIC with HyStart++ (RFC 9406) in place of HyStart.
-    CubicHyStartPlusPlus, "cubic-hystart++", |_| Box::new(Cubic::with_hystart_plus_plus());
-    /// TCP Illinois (Liu, Basar and Srikant, 2008).
-    Illinois, "illinois", |_| Box::new(Illinois::default());
-    /// TCP Vegas (Brakmo and Peterson, 1995).
-    Vegas, "vegas", |_| Box::new(Vegas::default());
-    /// TCP Westwood+ (Grieco and Mascolo, 2004).
-    Westwood, "westwood", |_| Box::new(Westwood::default());
-    /// TCP Veno (Fu and Liew, 2003).
-    Veno, "veno", |_| Box::new(Veno::default());
-    /// Scalable TCP (Kelly, 2003).
-    Scalable, "scalable", |_| Box::new(Scalable);
-    /// HighSpeed TCP (RFC 3649).
-    HighSpeed, "highspeed", |_| Box::new(HighSpeed::default());
-    /// H-TCP (Shorten and Leith, 2004).
-    Htcp, "htcp", |_| Box::new(Htcp::default());
-    /// BBR, version 1, as Linux has it.
-    Bbr1, "bbr", |seed| Box::new(Bbr1::new(seed));
-    /// BBR, version 3 (draft-ietf-ccwg-bbr).
-    Bbr3, "bbr3", |seed| Box::new(Bbr3::new(seed));
-    /// TCP Hybla (Caini and Firrincieli, 2004).
-    Hybla, "hybla", |_| Box::new(Hybla::default());
-}
+pub(super) use algorithms;
 
 impl Default for Algorithm {
     /// CUBIC, Linux' default.
@@ -118,6 +77,8 @@ impl fmt::Display for Algorithm {
 
 #[cfg(test)]
 mod tests {
+    use framewire_units::Seed;
+
     use super::*;
 
     #[test]
