@@ -23,12 +23,12 @@ mod refusals;
 mod restart;
 #[path = "common/sending.rs"]
 mod sending;
+mod statistics;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests of a world wait for its threads")]
 #[path = "common/streaming.rs"]
 mod streaming;
 mod teardown;
 mod times;
-mod told;
 mod vtp;
 mod vtp_audio;
 mod vtp_ladders;

@@ -11,8 +11,8 @@ use framewire_sockets::{
 use framewire_transport::socket::SocketError;
 use framewire_units::DataSize;
 
+use crate::addresses::{Listened, Place};
 use crate::options::{options_of, udp_options};
-use crate::place::{Listened, Place};
 
 /// Datagrams and connections of others that one look passes over.
 const PASSED_OVER: usize = 64;

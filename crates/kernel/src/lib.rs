@@ -11,15 +11,15 @@
     reason = "this crate is a world: it opens sockets and has their times"
 )]
 
+mod addresses;
 mod channel;
 mod options;
-mod place;
 mod sockets;
 #[cfg(test)]
 mod tests;
 mod wakes;
 
+pub use addresses::Place;
 pub use options::{sample_connection, tcp_options};
-pub use place::Place;
 pub use sockets::FlowSockets;
 pub use wakes::{FlowLateness, Lateness, Wakes};

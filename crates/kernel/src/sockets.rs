@@ -13,9 +13,9 @@ use framewire_sockets::{Interest, OpenError, TcpReceiver, TcpSender, UdpSender, 
 use framewire_transport::socket::{DatagramSend, DatagramSocket, SocketError, StreamSocket};
 use framewire_units::{DataSize, Duration, Timestamp};
 
+use crate::addresses::Place;
 use crate::channel::{Channel, Socket, Taken};
 use crate::options::sample_connection;
-use crate::place::Place;
 
 /// Bytes that one read takes: more than any datagram.
 const READ_SIZE: usize = 65_536;

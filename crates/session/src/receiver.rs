@@ -1,6 +1,6 @@
 //! The receiver's side of one flow: receiving half, log and the movie as received.
 
-mod asked;
+mod requests;
 
 use std::collections::VecDeque;
 
@@ -19,7 +19,7 @@ use crate::rtcp::{RtcpEnd, RtcpLog};
 use crate::sender::SenderLog;
 use crate::sound::SOUND_TRACK;
 
-pub(crate) use self::asked::Asked;
+pub(crate) use self::requests::Asked;
 
 /// Reasons of rejected input that are kept; more are only counted, so that a hostile peer cannot fill the memory.
 const KEPT_REJECTIONS: usize = 16;

@@ -135,7 +135,7 @@ impl Client {
         if waits {
             self.requests.tell_newest();
         } else if matches!(self.phase, Phase::Streaming | Phase::Lingering { .. } | Phase::Closing(_)) {
-            self.say_goodbye(Reason::Acknowledged);
+            self.send_teardown(Reason::Acknowledged);
         }
         match self.phase {
             Phase::Streaming if teardown.reason == Reason::EndOfMovie => {

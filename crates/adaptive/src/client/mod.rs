@@ -243,7 +243,7 @@ impl Client {
                 *until = (*until).min(now + LINGER_FOR_REPEATS); // a clock that went back
                 if now >= *until || whole {
                     if self.requests.has_repeats() {
-                        self.say_goodbye(Reason::Acknowledged);
+                        self.send_teardown(Reason::Acknowledged);
                     }
                     self.finish(Reason::EndOfMovie);
                 } else {
@@ -253,7 +253,7 @@ impl Client {
             Phase::Closing(closing) => {
                 let reason = closing.reason();
                 if closing.attempt(now) {
-                    self.say_goodbye(reason);
+                    self.send_teardown(reason);
                 } else if closing.is_over(now) {
                     self.finish(reason);
                 }
@@ -313,7 +313,7 @@ impl Client {
         }
     }
 
-    fn say_goodbye(&mut self, reason: Reason) {
+    fn send_teardown(&mut self, reason: Reason) {
         let mut bytes = vec![];
         Teardown { session: self.settings.session, reason }.emit(&mut bytes);
         self.report(bytes);

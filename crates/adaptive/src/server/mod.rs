@@ -242,7 +242,7 @@ impl Server {
             Phase::Closing(mut closing) => {
                 if closing.attempt(now) {
                     self.phase = Phase::Closing(closing);
-                    self.say_goodbye(closing.reason());
+                    self.send_teardown(closing.reason());
                 } else if closing.is_over(now) {
                     self.finish(closing.reason());
                 } else {
@@ -293,7 +293,7 @@ impl Server {
         }
     }
 
-    fn say_goodbye(&mut self, reason: Reason) {
+    fn send_teardown(&mut self, reason: Reason) {
         if let (Some(session), Some(to)) = (self.session, self.peers[Channel::Control.index()]) {
             let bytes = self.admission.refuse(session, reason);
             if self.answer(Transmit::answer(Channel::Control, to, bytes)).is_err() {

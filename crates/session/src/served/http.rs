@@ -8,7 +8,7 @@ use super::body::Body;
 use super::catalogue::{Catalogue, Form};
 use super::client::{Connection, Conversation, Stage};
 use super::record::{Client, Ending};
-use crate::sender::Showing;
+use crate::sender::Playback;
 
 /// A connection that was accepted now, of a client that fetches (see [`Server`]).
 pub fn http_client(catalogue: &Catalogue, manner: Manner, now: Timestamp) -> Box<dyn Client> {
@@ -30,14 +30,14 @@ impl Http {
             Form::Page(page) => Body::Bytes(page.slice(serve.bytes.start as usize..serve.bytes.end as usize)),
             Form::File(file) => Body::File { file: file.clone(), left: serve.bytes.clone(), read: Default::default() },
             Form::Movie(setup) => {
-                let showing = Showing {
+                let playback = Playback {
                     start: now,
                     pacing: self.manner.pacing,
                     ahead: self.manner.ahead,
                     first_stamp: Duration::ZERO,
                     is_endless: self.manner.is_endless && resource.length.is_none(),
                 };
-                let (session, skip) = setup.shown(serve.bytes.start, &showing);
+                let (session, skip) = setup.played_from(serve.bytes.start, &playback);
                 Body::fetched(session, skip, &serve.bytes, resource.length.is_some())
             }
         };

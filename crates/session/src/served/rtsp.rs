@@ -18,7 +18,7 @@ use super::record::{Client, Ending, Opening};
 use crate::flow::Carried;
 use crate::half::{ChannelId, Channels};
 use crate::rtcp::RtcpEnd;
-use crate::sender::{PacketSent, Showing};
+use crate::sender::{PacketSent, Playback};
 
 /// What accounts are of, as a client is told (RFC 2617, section 3.2.1).
 const REALM: &str = "framewire";
@@ -140,7 +140,7 @@ impl Rtsp {
             Some(Delivery::Interleaved(rtp, rtcp)) => Some((rtp, rtcp)),
             Some(Delivery::Udp(..)) | None => None,
         };
-        let showing = Showing {
+        let playback = Playback {
             start: now,
             pacing: self.manner.pacing,
             ahead: self.manner.ahead,
@@ -160,7 +160,7 @@ impl Rtsp {
                 Some(Reports { stream, interleaved, end: end? })
             })
             .collect();
-        let body = Body::streamed(setup.streamed(&showing, carried), in_datagrams);
+        let body = Body::streamed(setup.streamed(&playback, carried), in_datagrams);
         stage.begin(now, &self.catalogue.presentations[movie].path, None, body);
     }
 

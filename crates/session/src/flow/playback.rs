@@ -12,7 +12,7 @@ use super::sound::SoundStream;
 use crate::channels::{ChannelSetup, MOVIE_CHANNEL, SOUND_CHANNEL};
 use crate::half::ChannelId;
 use crate::rtcp::{RtcpEnd, UDP_HEADERS};
-use crate::sender::{SenderLog, SenderSession, SendingHalf, Showing};
+use crate::sender::{Playback, SenderLog, SenderSession, SendingHalf};
 
 /// The channels of the streams of a movie in RTP, in the order of its description.
 const STREAMS: [ChannelId; 2] = [MOVIE_CHANNEL, SOUND_CHANNEL];
@@ -28,9 +28,9 @@ pub(crate) enum Carried {
 
 impl StreamSetup {
     /// The sender's side, from the beginning or from a byte of a file on; and how many bytes of what is sent stand before that.
-    pub(crate) fn shown(&self, byte: u64, showing: &Showing) -> (SenderSession, u64) {
+    pub(crate) fn played_from(&self, byte: u64, playback: &Playback) -> (SenderSession, u64) {
         let half = StreamSender::new(self.movie.queue(), self.connection.unsent_limit);
-        let sender = |half| self.movie.sender(SendingHalf::Stream(half), &self.common).shown(showing);
+        let sender = |half| self.movie.sender(SendingHalf::Stream(half), &self.common).playing_as(playback);
         match &self.packets {
             Some(MoviePackets::File(file)) => {
                 let place = file.from(byte);
@@ -71,7 +71,7 @@ impl StreamSetup {
     ///
     /// # Panics
     /// Where it is none of RTSP.
-    pub(crate) fn streamed(&self, showing: &Showing, carried: Carried) -> SenderSession {
+    pub(crate) fn streamed(&self, playback: &Playback, carried: Carried) -> SenderSession {
         let (packetizer, sound) = self.of_rtp();
         let log = SenderLog::new(&self.common.recording);
         let (half, of_sound, wanted) = match carried {
@@ -91,7 +91,7 @@ impl StreamSetup {
             }
         };
         let plan = if wanted[1] { self.movie.plan.clone() } else { self.movie.plan.without_sound() };
-        let session = SenderSession::new(plan, self.movie.pacing, half, log).with_sound(of_sound).shown(showing);
+        let session = SenderSession::new(plan, self.movie.pacing, half, log).with_sound(of_sound).playing_as(playback);
         if wanted[0] { session } else { session.of_sound_alone() }
     }
 

@@ -10,7 +10,7 @@ use crate::flow::FlowRecording;
 
 /// How one of many receivers is sent a movie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Showing {
+pub(crate) struct Playback {
     /// When it begins.
     pub(crate) start: Timestamp,
     /// By its frame clock, or as fast as it is taken.
@@ -25,7 +25,7 @@ pub(crate) struct Showing {
 
 /// What is known of such a session.
 #[derive(Debug)]
-pub(super) struct Shown {
+pub(super) struct PlaybackState {
     start: Timestamp,
     /// By how much frames were offered late that were not looked at yet.
     late: Vec<Duration>,
@@ -52,13 +52,14 @@ pub struct PacketSent {
 
 impl SenderSession {
     /// The same session as one of many: nothing of its frames is recorded.
-    pub(crate) fn shown(self, showing: &Showing) -> Self {
-        let programme = self.programme.starting_at(showing.start).sooner(showing.ahead);
-        let programme = programme.stamped_from(showing.first_stamp);
-        let programme = if showing.is_endless { programme.without_end() } else { programme };
-        let (start, late, packets) = (showing.start, Vec::new(), Vec::new());
-        let shown = Some(Shown { start, late, packets, paused: None, is_sound_alone: false, is_recorded: false });
-        Self { programme, pacing: showing.pacing, shown, ..self }
+    pub(crate) fn playing_as(self, playback: &Playback) -> Self {
+        let programme = self.programme.starting_at(playback.start).sooner(playback.ahead);
+        let programme = programme.stamped_from(playback.first_stamp);
+        let programme = if playback.is_endless { programme.without_end() } else { programme };
+        let (start, late, packets) = (playback.start, Vec::new(), Vec::new());
+        let state =
+            Some(PlaybackState { start, late, packets, paused: None, is_sound_alone: false, is_recorded: false });
+        Self { programme, pacing: playback.pacing, playback: state, ..self }
     }
 
     /// The same of a file, whose sound stands where its index says, behind so many frames and packets of sound.
@@ -71,44 +72,44 @@ impl SenderSession {
 
     /// The same of whose frames none is sent.
     pub(crate) fn of_sound_alone(mut self) -> Self {
-        self.shown.iter_mut().for_each(|shown| shown.is_sound_alone = true);
+        self.playback.iter_mut().for_each(|playback| playback.is_sound_alone = true);
         self
     }
 
     /// Records what happens to its frames, from its beginning on; of one without an end nothing.
     /// Whether it does.
     pub(crate) fn record_into(&mut self, recording: &FlowRecording) -> bool {
-        let Some(shown) = self.shown.as_mut().filter(|_| self.programme.end() == self.programme.len()) else {
+        let Some(playback) = self.playback.as_mut().filter(|_| self.programme.end() == self.programme.len()) else {
             return false;
         };
-        shown.is_recorded = true;
+        playback.is_recorded = true;
         self.log = SenderLog::new(recording);
         true
     }
 
     /// Whether what happens to its frames is recorded.
     pub(super) fn is_recorded(&self) -> bool {
-        self.shown.as_ref().is_none_or(|shown| shown.is_recorded)
+        self.playback.as_ref().is_none_or(|playback| playback.is_recorded)
     }
 
     pub(super) fn is_sound_alone(&self) -> bool {
-        self.shown.as_ref().is_some_and(|shown| shown.is_sound_alone)
+        self.playback.as_ref().is_some_and(|playback| playback.is_sound_alone)
     }
 
     /// Nothing more is offered for now; what was is still sent.
     pub(crate) fn pause(&mut self, now: Timestamp) {
-        if let Some(shown) = &mut self.shown {
-            shown.paused.get_or_insert(now);
+        if let Some(playback) = &mut self.playback {
+            playback.paused.get_or_insert(now);
         }
     }
 
     pub(super) fn is_paused(&self) -> bool {
-        self.shown.as_ref().is_some_and(|shown| shown.paused.is_some())
+        self.playback.as_ref().is_some_and(|playback| playback.paused.is_some())
     }
 
     /// It goes on where it was paused.
     pub(crate) fn resume(&mut self, now: Timestamp) {
-        if let Some(paused) = self.shown.as_mut().and_then(|shown| shown.paused.take()) {
+        if let Some(paused) = self.playback.as_mut().and_then(|playback| playback.paused.take()) {
             self.end_ledger();
             self.programme = self.programme.later(now.saturating_since(paused));
         }
@@ -128,8 +129,8 @@ impl SenderSession {
         self.programme = self.programme.beginning_at(frame, now, ahead, until, self.next);
         let at = self.programme.plan().movie().index.frames[frame as usize].display_time;
         (self.next, self.next_sound) = (frame, self.programme.sound_from(at));
-        if let Some(shown) = &mut self.shown {
-            (shown.start, shown.paused) = (now, None);
+        if let Some(playback) = &mut self.playback {
+            (playback.start, playback.paused) = (now, None);
         }
         self.half.handle_seek(now, queue);
         if let Some(sound) = &mut self.sound {
@@ -140,7 +141,7 @@ impl SenderSession {
 
     /// It no longer goes on in order: frames have other times from now on, or come again.
     fn end_ledger(&mut self) {
-        self.shown.iter_mut().for_each(|shown| shown.is_recorded = false);
+        self.playback.iter_mut().for_each(|playback| playback.is_recorded = false);
     }
 
     /// Where in the movie it is: when the frame is shown that is due next. `None` at its end.
@@ -163,12 +164,12 @@ impl SenderSession {
 
     /// By how much frames were offered late since it was asked last, of those that were due after the start.
     pub(crate) fn take_lateness(&mut self) -> Vec<Duration> {
-        self.shown.as_mut().map(|shown| std::mem::take(&mut shown.late)).unwrap_or_default()
+        self.playback.as_mut().map(|playback| std::mem::take(&mut playback.late)).unwrap_or_default()
     }
 
     /// Packets of RTP that were written since it was asked last, where they go between messages of a session.
     pub(crate) fn take_packets(&mut self) -> Vec<PacketSent> {
-        self.shown.as_mut().map(|shown| std::mem::take(&mut shown.packets)).unwrap_or_default()
+        self.playback.as_mut().map(|playback| std::mem::take(&mut playback.packets)).unwrap_or_default()
     }
 
     /// Writes a message of the session behind the packet that was begun.
@@ -183,15 +184,15 @@ impl SenderSession {
 
     /// A packet of RTP was sent.
     pub(crate) fn note_packet(&mut self, packet: PacketSent) {
-        if let Some(shown) = &mut self.shown {
-            shown.packets.push(packet);
+        if let Some(playback) = &mut self.playback {
+            playback.packets.push(packet);
         }
     }
 
     pub(super) fn note_lateness(&mut self, now: Timestamp, due: Timestamp) {
         let has_clock = self.pacing == Pacing::Sender;
-        if let Some(shown) = self.shown.as_mut().filter(|shown| has_clock && due > shown.start) {
-            shown.late.push(now.saturating_since(due));
+        if let Some(playback) = self.playback.as_mut().filter(|playback| has_clock && due > playback.start) {
+            playback.late.push(now.saturating_since(due));
         }
     }
 }
