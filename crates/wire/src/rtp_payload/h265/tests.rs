@@ -1,10 +1,10 @@
 //! H.265 by hand: packets as RFC 7798 draws them, and what comes out of them.
 
-use framewire_units::{DataSize, Timestamp};
+use framewire_units::DataSize;
 
 use super::*;
 use crate::rtp_payload::testing::{self, HEADERS, ORIGIN};
-use crate::rtp_payload::{Depacketizer, Limits, PacketRule, Packetizer};
+use crate::rtp_payload::{PacketRule, Packetizer};
 
 fn payloads(rule: PacketRule, largest_payload: u64, frame: &[u8]) -> Vec<Vec<u8>> {
     let mut packetizer =

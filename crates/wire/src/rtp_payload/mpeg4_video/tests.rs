@@ -1,6 +1,6 @@
 //! MPEG-4 part 2 by hand: packets as RFC 6416 draws them, and what comes out of them.
 
-use framewire_units::{DataSize, Timestamp};
+use framewire_units::DataSize;
 use proptest::prelude::*;
 
 use super::*;
