@@ -27,12 +27,10 @@ SECONDS = 2
 FRAMES = 25 * SECONDS
 
 
-@pytest.fixture(scope="module")
-def films(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def films_of_h264(place: Path) -> dict[str, Path]:
     """A film of H.264 with B frames beside sound of each codec."""
     if shutil.which("ffmpeg") is None:
         pytest.skip("needs ffmpeg")
-    place = tmp_path_factory.mktemp("films")
     made = {}
     for codec, (_, options, rate) in ENCODERS.items():
         picture = ["-f", "lavfi", "-i", f"testsrc2=s=320x192:r=25:d={SECONDS}"]
@@ -42,6 +40,11 @@ def films(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         made[codec] = place / f"film-{codec}.{'mp4' if codec == 'aac' else 'mkv'}"
         subprocess.run(["ffmpeg", "-v", "error", *picture, *tone, *coded, made[codec]], check=True)
     return made
+
+
+@pytest.fixture(scope="module")
+def films(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    return films_of_h264(tmp_path_factory.mktemp("films"))
 
 
 RTP = ("udp", "udp-whole", "udp+ifd", "udp+dependency", "rtp+tcp", "rtp+tcp+dependency")

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use framewire_endpoint::{RunClock, random_session};
 use framewire_kernel::{FlowSockets, Place};
 use framewire_media::access_unit::Codec;
-use framewire_media::audio::AudioCodec;
+use framewire_media::audio::{AudioCodec, AudioFormat};
 use framewire_recording::record::FlowStatus;
 use framewire_session::half::End as Side;
 use framewire_session::lifecycle::{FlowEnd, MovieReceiving};
@@ -64,10 +64,13 @@ struct Found {
     asked: AskedFor,
     codec: Codec,
     /// The sound beside it, where there is some that is received.
-    sound: Option<AudioCodec>,
+    sound: Option<FoundSound>,
     /// What its description says, of RTSP.
     description: Option<Described>,
 }
+
+/// Sound that was found: its codec, and what makes a file of packets that do not play by themselves.
+type FoundSound = (AudioCodec, Option<AudioFormat>);
 
 /// Asks a server for a movie, and fills the directory with what was recorded of it. It looks first what it is, on a connection for
 /// that alone, and then asks for it.
@@ -105,9 +108,9 @@ pub fn ask(
     let movie = folder.join(format!("movie.{}", found.codec.file_suffix()));
     let headers = found.description.as_ref().map(Described::parameter_sets).unwrap_or_default();
     let mut receiving = MovieReceiving::new(session, directory::create_behind(&movie, &headers)?);
-    if let Some(sound) = found.sound {
-        let file = folder.join(format!("movie.{}", sound.name()));
-        receiving = receiving.with_plain_sound(directory::create(&file)?);
+    if let Some((codec, format)) = found.sound {
+        let file = folder.join(format!("movie.{}", codec.name()));
+        receiving = receiving.with_sound(directory::create(&file)?, format);
     }
     let place = Place { end: Side::Receiver, own: any_like(options.address), peer: Some(options.address) };
     let mut sockets = FlowSockets::open(&[ChannelSetup::of_asked()], &place, clock)?;
@@ -192,7 +195,7 @@ fn look(options: &AskOptions, is_stopped: &dyn Fn() -> bool) -> Result<Found, Re
         let payload_type = description.payload_type;
         // What is not received is not asked for.
         let of_sound = sdp::read_sound(&described).and_then(|sound| DescribedSound::of(&sound)).ok();
-        let sound = of_sound.as_ref().map(|sound| sound.codec);
+        let sound = of_sound.as_ref().map(|sound| (sound.codec, sound.file_format()));
         let asked = AskedFor::Rtsp { url, account, codec, payload_type, sound: of_sound.map(Box::new) };
         return Ok(Found { asked, codec, sound, description: Some(description) });
     }
@@ -251,7 +254,7 @@ impl FoundIn {
         Self { client, media_type: None, first: Vec::new(), file: None, stream: None, read: 0 }
     }
 
-    fn take(&mut self, now: Timestamp, bytes: &[u8]) -> Result<Option<(bool, Codec, Option<AudioCodec>)>, String> {
+    fn take(&mut self, now: Timestamp, bytes: &[u8]) -> Result<Option<(bool, Codec, Option<FoundSound>)>, String> {
         self.read += bytes.len() as u64;
         if self.read > MOST_LOOKED_AT {
             return Err("there is no movie within its first 72 MiB".to_owned());
@@ -298,7 +301,7 @@ impl FoundIn {
         } else {
             Vec::new()
         };
-        let sound = codecs.iter().find_map(|&(_, sound)| sound);
+        let sound = codecs.iter().find_map(|&(_, sound)| sound).map(|codec| (codec, None));
         match codecs.iter().find_map(|&(codec, _)| codec) {
             Some(codec) => Ok(Some((self.file.is_some(), codec, sound))),
             None if codecs.is_empty() => Ok(None),
@@ -314,7 +317,7 @@ fn is_text(media_type: Option<&str>, first: u8) -> bool {
 }
 
 impl Talk for FoundIn {
-    type Known = (bool, Codec, Option<AudioCodec>);
+    type Known = (bool, Codec, Option<FoundSound>);
 
     fn handle(&mut self, now: Timestamp, bytes: Option<&[u8]>) -> Result<Option<Self::Known>, String> {
         match bytes {

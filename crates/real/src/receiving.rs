@@ -283,10 +283,7 @@ impl End<'_> {
         if let Some(codec) = announcement.sound.map(|sound| sound.codec).or(described.map(|sound| sound.codec)) {
             let file = directory::create(&directory.join(format!("movie.{}", codec.name())))?;
             let format = announcement.sound.or_else(|| described.and_then(DescribedSound::file_format));
-            receiving = match format {
-                Some(format) => receiving.with_sound(file, format),
-                None => receiving.with_plain_sound(file),
-            };
+            receiving = receiving.with_sound(file, format);
         }
         let ending = self.drive(&mut receiving, is_stopped, listener)?;
         let frames = receiving.frames();

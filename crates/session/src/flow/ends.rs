@@ -61,7 +61,7 @@ impl StreamSetup {
 fn receiving(half: ReceiverSession, plan: &SendingPlan, [movie, sound]: [ReceivedMovie; 2]) -> MovieReceiving {
     let receiving = MovieReceiving::new(half, movie);
     match plan.sound() {
-        Some(track) => receiving.with_sound(sound, track.format()),
+        Some(track) => receiving.with_sound(sound, Some(track.format())),
         None => receiving,
     }
 }

@@ -41,15 +41,13 @@ impl MovieReceiving {
         Self { session, movie, sound, failure: None, wait, heard_all: Vec::new(), is_last: false, ended: false }
     }
 
-    /// The same that keeps the sound as received, which is in this format.
+    /// The same that keeps the sound as received. `format` is what makes a file of packets that do not play by themselves; `None`: they do.
     #[must_use]
-    pub fn with_sound(self, sound: ReceivedMovie, format: AudioFormat) -> Self {
-        Self { sound: sound.of_sound(format), ..self }
-    }
-
-    /// The same of sound whose packets play by themselves, in whatever format.
-    #[must_use]
-    pub fn with_plain_sound(self, sound: ReceivedMovie) -> Self {
+    pub fn with_sound(self, sound: ReceivedMovie, format: Option<AudioFormat>) -> Self {
+        let sound = match format {
+            Some(format) => sound.of_sound(format),
+            None => sound,
+        };
         Self { sound, ..self }
     }
 
