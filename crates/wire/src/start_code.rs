@@ -1,9 +1,14 @@
 //! Start codes of MPEG-1 and MPEG-2 video: the byte-aligned pattern `00 00 01` and one byte that says what follows.
 
-use memchr::memmem;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 /// Length of a start code with the byte that names it.
 pub(crate) const LENGTH: usize = 4;
+
+/// Made once: for what is between two start codes, mostly a slice in a packet, making it takes longer than searching.
+static PREFIX: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(&[0, 0, 1]));
 
 /// `picture_start_code` (ISO/IEC 13818-2, table 6-1).
 pub(crate) const PICTURE: u8 = 0x00;
@@ -35,7 +40,7 @@ pub(crate) fn start_codes(data: &[u8]) -> impl Iterator<Item = (usize, u8)> + '_
 fn find(data: &[u8], from: usize) -> Option<usize> {
     // The byte that names it must be there too.
     let searched = data.get(from..data.len().saturating_sub(1))?;
-    memmem::find(searched, &[0, 0, 1]).map(|offset| from + offset)
+    PREFIX.find(searched).map(|offset| from + offset)
 }
 
 #[cfg(test)]

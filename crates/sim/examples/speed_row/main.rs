@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let times: u64 = given.value("--times", 1)?;
     let measured = match arguments.first().map(String::as_str) {
         Some("tcp") => tcp(&given, seconds, times)?,
-        Some("wifi") => wifi(given.value("--stations", 1)?, seconds, times)?,
+        Some("wifi") => wifi(given.value("--stations", 1)?, given.text("--carrier-sense"), seconds, times)?,
         _ => return Err("usage: speed_row tcp|wifi [--OPTION VALUE]...".into()),
     };
     let Measured { simulated, cpu, bits } = measured;
@@ -50,9 +50,14 @@ struct Measured {
 struct Given<'a>(&'a [String]);
 
 impl Given<'_> {
+    /// What stands behind an option.
+    fn text(&self, name: &str) -> Option<&str> {
+        let position = self.0.iter().position(|word| word == name)?;
+        self.0.get(position + 1).map(String::as_str)
+    }
+
     fn value<T: FromStr>(&self, name: &str, otherwise: T) -> Result<T, String> {
-        let Some(position) = self.0.iter().position(|word| word == name) else { return Ok(otherwise) };
-        let text = self.0.get(position + 1).ok_or_else(|| format!("{name} needs a value"))?;
+        let Some(text) = self.text(name) else { return Ok(otherwise) };
         text.parse().map_err(|_| format!("{name} {text}: not a value of this option"))
     }
 }
@@ -84,11 +89,14 @@ fn tcp(given: &Given<'_>, seconds: u64, times: u64) -> Result<Measured, Box<dyn 
 }
 
 /// Stations that always have UDP to send; what is queued at the end is still sent.
-fn wifi(stations: u64, seconds: u64, times: u64) -> Result<Measured, Box<dyn Error>> {
+fn wifi(stations: u64, carrier_sense: Option<&str>, seconds: u64, times: u64) -> Result<Measured, Box<dyn Error>> {
     // 7.5 Mbit/s for each second is more than one station can send, so that none runs out.
     let content = common::content(&common::movie(7.5, seconds as usize));
     let mut text = format!("layout = \"together\"\nlimit = \"{seconds} s\"\n[network]\nkind = \"wifi\"\n");
     text += "[network.wifi]\nrate = \"11 Mbit/s\"\nerror_floor = \"0 %\"\nretry = 7\n";
+    if let Some(time) = carrier_sense {
+        writeln!(text, "carrier_sense = \"{time}\"")?;
+    }
     for station in 0..stations {
         write!(text, "[[flow]]\nname = \"f{station}\"\ntransport = \"udp-blocking\"\npacing = \"none\"\n")?;
         if station > 0 {
