@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from framewire import _native, content, scenario
@@ -14,7 +15,7 @@ from framewire.endpoint.address import Address
 from framewire.errors import InputError
 from framewire.real.ends import PATIENCE_S, PORTS, End, Listener, _as_json, _carried_out
 from framewire.run import check_out, partial_directory, seal
-from framewire.scenario import Overrides, Scenario
+from framewire.scenario import Overrides, Scenario, pairs_of
 
 __all__ = ["AHEAD_S", "CLIENTS", "FIRST_REQUEST_S", "IDLE_S", "MOST_CLIENTS", "MOST_FILES", "Place", "serve"]
 
@@ -128,7 +129,7 @@ def serve(
                 settled.parsed,
                 movies,
                 partial,
-                _as_json(say),
+                _as_json(_noting(silent, say)),
                 scheme=place.scheme,
                 at=resolved.data_text(),
                 is_paced=is_paced,
@@ -146,6 +147,19 @@ def serve(
         seal(partial, sound_left_out=silent or None)
         partial.rename(directory)
     return End(directory, result)
+
+
+def _noting(silent: dict[str, str], say: Listener) -> Listener:
+    """Says what happens, and notes of whose sound one form only is without, and why."""
+
+    def note(event: dict[str, Any]) -> None:
+        form, comma, _ = str(event.get("transport", "")).partition(", its sound")
+        if event["event"] == "left out" and comma:
+            silent[event["name"]] = f"{form}: {event['reason']}"
+            event = {**event, "event": "sound left out", "transport": form}
+        say(event)
+
+    return note
 
 
 def _account(user: str | None, scheme: str) -> tuple[str, str] | None:
@@ -234,20 +248,24 @@ def _movie(
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
     tracks = _tracks(path)
-    # By RTSP sound is a stream of its own, which no flow of the lab has.
-    is_apart = any(form.startswith("rtsp") for form in forms)
-    resolved, sent, why = _prepared(path, name, forms, overrides, has_sound=bool(tracks) and not is_apart)
+    wanted = pairs_of(overrides)
+    movie = {"source": str(path.resolve())}
+    flows = [{"name": form, "transport": form} for form in forms]
+    # Where one form carries the sound and another does not, the scenario has none: each is made by itself.
+    of_movie = [f"{key}={value}" for key, value in wanted if key != "movie.sound"]
+    resolved = scenario.load({"name": name, "movie": movie, "flow": flows}, set=of_movie)
+    sent = content.prepare(resolved)
     if sent.movie is None:
         raise InputError(f"{path}: there is no movie in it")
-    own = sent.sound
-    if tracks and is_apart:
+    own, loaded, why = None, None, None
+    if tracks and dict(wanted).get("movie.sound", "true") != "false":
         try:
             own = sound.sound_of(path)
-        except InputError as error:
-            why = str(error)
+            loaded = _native.load_movie(sent.movie.resolve(), None, (own.path.resolve(), own.start_ns))
+        except (InputError, _native.MovieError) as error:
+            own, why = None, str(error)
     try:
-        track = None if own is None else (own.path.resolve(), own.start_ns)
-        loaded = _native.load_movie(sent.movie.resolve(), None, track)
+        loaded = loaded or _native.load_movie(sent.movie.resolve(), None, None)
     except _native.MovieError as error:
         raise InputError(str(error)) from None
     if why is not None:
@@ -268,22 +286,6 @@ def _tracks(path: Path) -> list[str]:
         return [track.codec for track in sound.tracks_of(path)]
     except InputError:
         return []
-
-
-def _prepared(
-    path: Path, name: str, forms: Sequence[str], overrides: Overrides | None, *, has_sound: bool
-) -> tuple[Scenario, content.Content, str | None]:
-    """What is sent, with its sound where that can be, and why it cannot."""
-    movie = {"source": str(path.resolve()), "sound": has_sound}
-    flows = [{"name": form, "transport": form} for form in forms]
-    resolved = scenario.load({"name": name, "movie": movie, "flow": flows}, set=overrides)
-    try:
-        return resolved, content.prepare(resolved), None
-    except InputError as error:
-        if not has_sound:
-            raise
-        alone, sent, _ = _prepared(path, name, forms, overrides, has_sound=False)  # raises what is wrong with the video
-        return alone, sent, str(error)
 
 
 def _about(duration_s: float | None, codec: str, heard: str) -> str:

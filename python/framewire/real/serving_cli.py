@@ -44,7 +44,8 @@ def _shown(scheme: str) -> Callable[[dict[str, Any]], None]:
                 form = f" by {event['transport']}" if event["transport"] else ""
                 warn(f"{event['name']}: not served{form}: {event['reason']}")
             case "sound left out":
-                warn(f"{event['name']}: served without its sound: {event['reason']}")
+                form = f"{event['transport']} without" if event.get("transport") else "served without"
+                warn(f"{event['name']}: {form} its sound: {event['reason']}")
             case "serving":
                 _say(f"serving at {scheme}://{event['address']}/ ; Ctrl-C ends it")
                 for path in event["paths"]:

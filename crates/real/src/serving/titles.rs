@@ -8,8 +8,6 @@ use framewire_endpoint::random_session;
 use framewire_scenario::{Flow, Scenario};
 use framewire_session::served::Title;
 use framewire_session::{FlowSetup, SendingPlan, StreamSetup};
-use framewire_transport::TransportKind;
-use framewire_transport::registry::Session;
 use framewire_units::Timestamp;
 use framewire_world::Content;
 
@@ -69,17 +67,15 @@ fn title(scenario: &Scenario, exhibit: &Exhibit, tell: &mut dyn FnMut(Event)) ->
     Ok(title)
 }
 
-/// A movie in the form of a flow. In RTSP sound is a stream of its own: where it cannot be sent, the video is without it, and that is told.
+/// A movie in the form of a flow. Where that does not carry its sound, the video is without it, and that is told: others may.
 fn setup(flow: &Flow, exhibit: &Exhibit, tell: &mut dyn FnMut(Event)) -> Result<StreamSetup, String> {
     let plan = exhibit.content.sending_plan().ok_or("there is no movie in it")?;
-    let kind: Option<TransportKind> = flow.transport().as_str().parse().ok();
-    let is_rtsp = kind.is_some_and(|kind| kind.profile().parts.session == Session::Rtsp);
     // Sources are told apart by random numbers (RFC 3550, section 8.1).
     let ssrc = random_session().map_err(|error| error.to_string())? as u32;
     let silent = SendingPlan::new(plan.movie().clone(), Timestamp::ZERO);
     let built = match FlowSetup::of_movie(flow, plan.clone(), ssrc) {
-        Err(error) if is_rtsp && plan.sound().is_some() => {
-            let (name, transport) = (exhibit.name.clone(), "rtsp, its sound".to_owned());
+        Err(error) if plan.sound().is_some() => {
+            let (name, transport) = (exhibit.name.clone(), format!("{}, its sound", flow.transport()));
             tell(Event::LeftOut { name, transport, reason: error.to_string() });
             FlowSetup::of_movie(flow, silent, ssrc)
         }
