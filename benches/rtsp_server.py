@@ -1,7 +1,8 @@
-"""gst-rtsp-server with one movie of H.264, beside which framewire's server is measured: docs/serving.md.
+"""gst-rtsp-server with one movie, beside which framewire's server is measured (docs/serving.md), and which serves it.
 
 It needs Debian's python3-gi and gir1.2-gst-rtsp-server-1.0, and so the system's Python:
-``/usr/bin/python3 benches/rtsp_server.py MOVIE.mkv PORT`` serves ``rtsp://127.0.0.1:PORT/movie`` until it is ended.
+``/usr/bin/python3 benches/rtsp_server.py MOVIE.mkv PORT [PARSER PAYLOADER]`` serves ``rtsp://127.0.0.1:PORT/movie``
+until it is ended: H.264, unless these elements are for another codec.
 """
 
 import sys
@@ -15,15 +16,17 @@ from gi.repository import GLib, Gst, GstRtspServer  # type: ignore[import-not-fo
 
 def main() -> None:
     """Serves until the process is ended."""
-    movie, port = sys.argv[1:]
+    movie, port, *elements = sys.argv[1:]
+    parser, payloader = elements or ("h264parse", "rtph264pay config-interval=-1")
+    payload_type = 32 if payloader == "rtpmpvpay" else 96  # RFC 3551, section 6
     Gst.init(None)
     server = GstRtspServer.RTSPServer()
     server.set_address("127.0.0.1")
     server.set_service(port)
     server.set_backlog(1_000)
     factory = GstRtspServer.RTSPMediaFactory()
-    source = f"filesrc location={movie} ! matroskademux ! h264parse"
-    factory.set_launch(f"( {source} ! rtph264pay name=pay0 pt=96 config-interval=-1 )")
+    source = f"filesrc location={movie} ! matroskademux ! {parser}"
+    factory.set_launch(f"( {source} ! {payloader} name=pay0 pt={payload_type} )")
     server.get_mount_points().add_factory("/movie", factory)
     server.attach(None)
     GLib.MainLoop().run()
