@@ -388,7 +388,7 @@ def scenario_schema() -> str: ...
 def transports() -> list[
     tuple[
         tuple[str, str, str],
-        tuple[str, str, str, str, str | None] | None,
+        tuple[str, str, str, str, str | None, bool] | None,
         tuple[int | None, int, int | None],
         bool,
     ]

@@ -95,8 +95,8 @@ def transports_table(shown: Iterable[Transport]) -> WrappedTable:
     shown = list(shown)
     headings = ("queue", "format", "session", "socket", "overflow")
     columns = [
-        Column(heading, ["-" if one.parts is None else one.parts[place] or "wait" for one in shown], "left")
-        for place, heading in enumerate(headings)
+        Column(heading, ["-" if one.parts is None else one.parts.words[heading] or "wait" for one in shown], "left")
+        for heading in headings
     ]
     names = Column("transport", [one.name for one in shown], "left")
     return WrappedTable([names], columns, [Column("what it does", [one.summary for one in shown], "left")])

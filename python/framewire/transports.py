@@ -37,6 +37,19 @@ class Parts(NamedTuple):
     """``datagram`` or ``stream``."""
     overflow: str | None
     """What a datagram meets for which there is no room; ``None`` over a stream, which waits."""
+    asks: bool
+    """Its receiver asks for what is sent; where false, its sender begins by itself."""
+
+    @property
+    def words(self) -> dict[str, str | None]:
+        """Those that a scenario names them by, by their keys."""
+        return {
+            "queue": self.queue,
+            "format": self.format,
+            "session": self.session,
+            "socket": self.socket,
+            "overflow": self.overflow,
+        }
 
 
 class Settings(NamedTuple):
@@ -106,7 +119,7 @@ def parts_of(name: str) -> Parts | None:
     """What a transport of the movie is made of; None for any other.
 
     >>> parts_of("rtp+tcp"), parts_of("bulk")
-    (Parts(queue='direct', format='rtp', session='rfc4571', socket='stream', overflow=None), None)
+    (Parts(queue='direct', format='rtp', session='rfc4571', socket='stream', overflow=None, asks=False), None)
     """
     return next((one.parts for one in TRANSPORTS if one.name == name and one.name in CARRIERS), None)
 

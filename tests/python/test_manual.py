@@ -75,11 +75,11 @@ def test_figures_are_drawn_from_their_pages() -> None:
 def row_of(transport: Transport) -> str:
     """What the table of transports says of one."""
     assert transport.parts is not None
-    *parts, overflow = transport.parts
+    words = [word or "wait" for word in transport.parts.words.values()]
     send_buffer, device_queue, unsent_limit = transport.settings
     size = "kernel's" if send_buffer is None else f"{send_buffer // 1024} KiB"
     limit = f"{unsent_limit // 1024} KiB" if unsent_limit else "none" if transport.parts.socket == "stream" else ""
-    return " | ".join([f"| `{transport.name}`", *parts, overflow or "wait", size, f"{device_queue:,}", f"{limit} |"])
+    return " | ".join([f"| `{transport.name}`", *words, size, f"{device_queue:,}", f"{limit} |"])
 
 
 def test_the_table_of_transports_is_that_of_the_library() -> None:
@@ -95,7 +95,7 @@ def test_the_manual_knows_every_part_and_every_adaptive_transport() -> None:
     page = text_of(REPOSITORY / "docs" / "transports.md")
     rows = dict(re.findall(r"^\| `(queue|format|session|socket|overflow)` \| (.*) \|$", page, re.MULTILINE))
     for transport in TRANSPORTS:
-        words = transport.parts._asdict() if transport.parts else {}
+        words = transport.parts.words if transport.parts else {}
         assert [(part, word) for part, word in words.items() if word and f"`{word}`" not in rows[part]] == []
     scenario = (REPOSITORY / "docs" / "scenario.md").read_text(encoding="utf-8")
     assert f"{', '.join(ADAPTIVE)};" in scenario

@@ -47,6 +47,8 @@ pub struct Parts {
     pub socket: &'static str,
     /// What a datagram meets for which there is no room; `None` over a stream, which waits.
     pub overflow: Option<&'static str>,
+    /// True where the receiver asks for what is sent, false where the sender begins by itself.
+    pub asks: bool,
 }
 
 impl Parts {
@@ -57,6 +59,7 @@ impl Parts {
             session: parts.session.as_str(),
             socket: parts.socket.socket().as_str(),
             overflow: parts.socket.overflow().map(Overflow::as_str),
+            asks: parts.session.asks(),
         }
     }
 
@@ -67,6 +70,8 @@ impl Parts {
             session: session_of(rate_control).as_str(),
             socket: Socket::Datagram.as_str(),
             overflow: Some(Overflow::Wait.as_str()),
+            // A client of VTP asks for a movie, whichever reports it sends.
+            asks: true,
         }
     }
 
@@ -77,6 +82,7 @@ impl Parts {
             session: Session::None.as_str(),
             socket: Socket::Stream.as_str(),
             overflow: None,
+            asks: Session::None.asks(),
         }
     }
 }

@@ -46,11 +46,20 @@ fn the_resolved_form_of_a_combination_has_its_name_and_its_settings() {
 }
 
 #[test]
+fn receivers_of_files_sessions_and_levels_ask_and_others_do_not() {
+    for one in Transport::every() {
+        let first = one.as_str().split('+').next().unwrap();
+        let asks = one.is_adaptive() || ["http", "rtsp"].contains(&first);
+        assert_eq!(one.parts().is_some_and(|parts| parts.asks), asks, "{one}");
+    }
+}
+
+#[test]
 fn every_transport_reads_back_to_itself() {
     for one in Transport::every() {
         if let Some(parts) = one.parts() {
             assert_eq!(transport(&format!("\"{one}\"")), Ok(one));
-            let Parts { queue, format, session, socket, overflow } = parts;
+            let Parts { queue, format, session, socket, overflow, asks: _ } = parts;
             let overflow = overflow.map(|overflow| format!(", overflow = \"{overflow}\"")).unwrap_or_default();
             let table = format!(
                 "{{ queue = \"{queue}\", format = \"{format}\", session = \"{session}\", socket = \"{socket}\"{overflow} }}"

@@ -29,10 +29,10 @@ from framewire.endpoint.cli_options import (
 from framewire.endpoint.sessions import CONTROLLERS, ESTIMATES, Interrupted
 from framewire.endpoint.sessions import send as send_stream
 from framewire.errors import InputError, NotAStreamingFile
-from framewire.real.ends import ASKED_FOR, PATIENCE_S
+from framewire.real.ends import PATIENCE_S
 from framewire.real.serving import AHEAD_S, FIRST_REQUEST_S, IDLE_S
 from framewire.suggestions import refused
-from framewire.transports import CARRIERS
+from framewire.transports import CARRIERS, parts_of
 
 __all__ = ["send"]
 
@@ -231,10 +231,11 @@ def send(
         return
     refuse_given(context, "serves a streaming file; it is of a movie, for --to HOST:PORT", OF_A_MOVIE_SENT)
     refuse_given(context, "serves a streaming file; it is of movies, for --serve URL", OF_SERVED_MOVIES)
-    if transport in CARRIERS:
+    carried = None if transport is None else parts_of(transport)
+    if carried is not None:
         where = (
             "is served: --serve URL says where"
-            if str(transport).startswith(ASKED_FOR)
+            if carried.asks
             else "carries a movie to one receiver: --to HOST:PORT says where that is"
         )
         raise InputError(f"--transport {transport}: {where}")

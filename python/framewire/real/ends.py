@@ -38,9 +38,6 @@ SILENCE_S = 5.0
 DAMAGED = ("discard", "pass")
 """What a receiver can do with a frame of which a packet is missing."""
 
-ASKED_FOR = ("http", "rtsp")
-"""Sessions in which the receiver asks for the movie, so that a sender cannot begin by itself."""
-
 Listener = Callable[[dict[str, Any]], None]
 
 
@@ -315,7 +312,7 @@ def _description(path: Path) -> str:
 def _check_transport(name: str, instead: str) -> None:
     """Whether a transport carries a movie whose sender opens the connection; `instead` says what else would do."""
     parts = parts_of(name)
-    if parts is not None and parts.session in ASKED_FOR:
+    if parts is not None and parts.asks:
         raise InputError(f"--transport {name}: its receiver asks for the movie; {instead}")
     if name in CARRIERS:
         return

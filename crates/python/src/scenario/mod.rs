@@ -245,8 +245,8 @@ fn trace_mean_rate(path: &str) -> PyResult<u64> {
 
 /// A transport: what it is, its parts, its settings, and whether it has an entry of its own.
 type TransportRow = ((&'static str, &'static str, &'static str), Option<Parts>, Settings, bool);
-/// Queue, format, session and socket, and what it does when the socket is full.
-type Parts = (&'static str, &'static str, &'static str, &'static str, Option<&'static str>);
+/// Queue, format, session and socket, what it does when the socket is full, and whether its receiver asks for what is sent.
+type Parts = (&'static str, &'static str, &'static str, &'static str, Option<&'static str>, bool);
 /// Send buffer in bytes, device queue in packets, unsent limit in bytes.
 type Settings = (Option<u64>, u32, Option<u64>);
 
@@ -263,7 +263,10 @@ fn nearest(word: &str, known: Vec<String>) -> Option<String> {
 #[pyfunction]
 fn transports() -> Vec<TransportRow> {
     let row = |one: Transport| {
-        let of = |parts: scenario::Parts| (parts.queue, parts.format, parts.session, parts.socket, parts.overflow);
+        let of = |parts: scenario::Parts| {
+            let scenario::Parts { queue, format, session, socket, overflow, asks } = parts;
+            (queue, format, session, socket, overflow, asks)
+        };
         let parts = one.parts().map(of);
         let settings = one.settings();
         let settings = (
