@@ -19,8 +19,10 @@ import framewire
 from framewire import _native, movie, report
 from framewire.errors import InputError
 from framewire.playout import Player, pauses, play, replayed
+from framewire.report import palette
 from framewire.report.data import load as load_run
 from framewire.report.figures import of_tables
+from framewire.run_output import print_run
 
 ALL = "\n".join(
     f'[[flow]]\ntransport = "{name}"'
@@ -196,6 +198,33 @@ def test_the_report_of_a_simulated_run_says_so(film: Path, tmp_path: Path) -> No
     page = run.report().read_text()
     assert "simulated" in page
     assert "There is no proof of accuracy" not in page
+
+
+def test_a_flow_is_called_as_its_transport_was_written(
+    film: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flows = "\n".join(f'[[flow]]\ntransport = "{name}"' for name in ("rtp", "tcp"))
+    run = simulate(text(film, flows=flows), tmp_path / "run")
+    assert [(one["name"], one["transport"]) for one in run.results.meta["flows"]] == [
+        ("rtp", "udp-blocking"),
+        ("tcp", "tcp"),
+    ]
+    assert run.summary.select("flow", "transport").rows() == [("rtp", "udp-blocking"), ("tcp", "tcp")]
+    assert set(run.frames["flow"]) == {"rtp", "tcp"}
+    assert (run.directory / "received" / "rtp.m2v").is_file()
+    print_run(run, None, None)
+    table = capsys.readouterr().out
+    assert "rtp" in table and "udp-blocking" not in table
+    shown = load_run(run.directory).flows
+    assert [(flow.name, flow.look.colour) for flow in shown] == [
+        ("rtp", palette.TRANSPORT_COLOURS["udp-blocking"]),
+        ("tcp", palette.TRANSPORT_COLOURS["tcp"]),
+    ]
+    assert report.judge(run.directory).best == ["rtp", "tcp"]
+    named = simulate(text(film, flows=flows.replace('"rtp"', '"udp-blocking"')), tmp_path / "named")
+    assert set(named.summary["flow"]) == {"udp-blocking", "tcp"}
+    renamed = named.frames.with_columns(pl.col("flow").replace("udp-blocking", "rtp"))
+    assert renamed.equals(run.frames), "a name decides nothing"
 
 
 def test_bad_input_is_named(film: Path, tmp_path: Path) -> None:

@@ -53,6 +53,11 @@ impl Section {
         self.table.contains_key(key)
     }
 
+    /// A text that has not been taken yet, as it is written.
+    pub(crate) fn written(&self, key: &str) -> Option<&str> {
+        self.table.get(key).and_then(Value::as_str)
+    }
+
     pub(crate) fn take(&mut self, key: &str) -> Option<Value> {
         debug_assert!(self.known.contains(&key), "{key} is read but not known");
         self.table.remove(key)

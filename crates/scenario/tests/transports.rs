@@ -46,6 +46,30 @@ fn the_resolved_form_of_a_combination_has_its_name_and_its_settings() {
 }
 
 #[test]
+fn a_flow_without_a_name_is_called_as_its_transport_is_written() {
+    let flow = |keys: &str| Scenario::parse(&format!("[[flow]]\n{keys}\n"), &[]);
+    for (keys, name, transport) in [
+        ("transport = \"rtp\"", "rtp", "udp-blocking"),
+        ("transport = \"rtp+dependency\"", "rtp+dependency", "udp+dependency"),
+        ("transport = \"ts+udp-blocking\"", "ts+udp-blocking", "ts"),
+        ("transport = \"mp4+tcp\"", "mp4+tcp", "http"),
+        ("transport = \"rtp\"\ncount = 1", "rtp-1", "udp-blocking"),
+        ("transport = \"udp-blocking\"", "udp-blocking", "udp-blocking"),
+        ("transport = \"rtp\"\nname = \"camera\"", "camera", "udp-blocking"),
+        ("transport = { socket = \"datagram\" }", "udp-blocking", "udp-blocking"),
+    ] {
+        let scenario = flow(keys).unwrap_or_else(|error| panic!("{keys}: {error}"));
+        let read = &scenario.flows[0];
+        assert_eq!((read.name.as_str(), read.transport().as_str()), (name, transport), "{keys}");
+        assert_eq!(Scenario::parse(&scenario.to_toml(), &[]), Ok(scenario), "{keys}");
+    }
+    let both = flow("transport = \"rtp\"\n[[flow]]\ntransport = \"udp-blocking\"").unwrap();
+    assert_eq!(both.flows.iter().map(|flow| &flow.name[..]).collect::<Vec<_>>(), ["rtp", "udp-blocking"]);
+    let twice = flow("transport = \"rtp\"\n[[flow]]\ntransport = \"rtp\"").unwrap_err().to_string();
+    assert!(twice.contains("flow.1.name: \"rtp\""), "{twice}");
+}
+
+#[test]
 fn receivers_of_files_sessions_and_levels_ask_and_others_do_not() {
     for one in Transport::every() {
         let first = one.as_str().split('+').next().unwrap();

@@ -48,7 +48,7 @@ use crate::transport::Transport;
 #[derive(Clone, Debug, PartialEq, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct Flow {
-    /// Its name, unique in the run, and the name of its files.
+    /// Its name, unique in the run, and the name of its files; by default the transport's, as that is written.
     pub name: String,
     /// Which wireless sender it sits on; above 0 only where several flows share the channel from senders of their own.
     #[schemars(range(min = 0, max = 63))]
@@ -199,11 +199,12 @@ impl Flow {
     }
 
     pub(crate) fn read(mut section: Section) -> Result<Self, ScenarioError> {
+        let written = section.written("transport").map(str::to_owned);
         let transport = read_transport(&mut section)?;
         refuse_foreign_keys(&section, transport)?;
         let kind = FlowKind::read(&mut section, transport)?;
         let name_key = section.key("name");
-        let name = section.string("name")?.unwrap_or_else(|| transport.to_string());
+        let name = section.string("name")?.or(written).unwrap_or_else(|| transport.to_string());
         check_name(&name_key, &name)?;
         // Several senders exist in the simulated world only, and applications in the emulated one.
         let stations = if transport == Transport::External { 0..=0 } else { 0..=63 };
