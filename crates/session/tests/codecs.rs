@@ -2,13 +2,15 @@
 
 use std::path::PathBuf;
 
+use crate::h264;
 use crate::one_channel::OneChannel;
+use framewire_media::audio::{AudioCodec, AudioFormat, AudioPacket, AudioTrack};
 use framewire_media::{FrameRate, Movie};
 use framewire_scenario::Scenario;
 use framewire_session::half::Half;
-use framewire_session::{FlowSetup, SendingPlan};
+use framewire_session::{FlowSetup, SendingPlan, Sound};
 use framewire_transport::socket::{SocketError, StreamSocket};
-use framewire_units::{DataSize, Timestamp};
+use framewire_units::{DataSize, Duration, Timestamp};
 use framewire_wire::mpeg_ts::Demultiplexer;
 
 const MOVIES: [&str; 2] = ["h264_640x360p24_open_gop_recovery_point.h264", "hevc_640x360p24_open_gop_cra_rasl.h265"];
@@ -123,4 +125,33 @@ fn frames_of_a_transport_stream_are_presented_no_sooner_than_decoded() {
         assert!(matches!(later.clone().min(), Some(0 | 1)), "{name}");
         assert!(later.max() > Some(3_000), "{name}: it has B frames");
     }
+}
+
+/// RFC 7587, 4.2: a packet of Opus is not cut. One that is larger than a packet of RTP is known before anything is sent; a file takes it.
+#[test]
+fn sound_that_does_not_fit_into_a_packet_is_refused_by_the_mtu() {
+    let movie = h264::movie(&h264::frames(5, 5, h264::PLAIN, |number| number));
+    let with_sound = |transport: &str, largest: usize| {
+        let packet = |(size, millis)| AudioPacket {
+            time: Duration::from_millis(millis),
+            duration: Duration::from_millis(20),
+            // CELT, full band, 20 ms, stereo, one frame (RFC 6716, section 3.1).
+            bytes: vec![31 << 3 | 4; size].into(),
+        };
+        let format = AudioFormat { codec: AudioCodec::Opus, sample_rate: 48_000, channels: 2, pre_skip: 312 };
+        let track = AudioTrack::new(format, [(100, 0), (largest, 20), (50, 40)].map(packet).to_vec());
+        let sound = Sound::new(track.expect("a track"), 0).expect("it is beside the movie");
+        let text = format!("[[flow]]\ntransport = \"{transport}\"\nmtu = 576");
+        let scenario = Scenario::parse(&text, &[]).expect("it is well formed");
+        let plan = SendingPlan::new(movie.clone(), Timestamp::ZERO).with_sound(&sound);
+        FlowSetup::of_movie(&scenario.flows[0], plan, 1).map(drop).map_err(|error| error.to_string())
+    };
+    for transport in ["udp", "rtp+tcp", "rtsp", "rtsp+udp+dependency"] {
+        // 40 bytes are headers of IPv4, UDP and RTP.
+        assert_eq!(with_sound(transport, 536), Ok(()), "{transport}");
+        let error = with_sound(transport, 537).unwrap_err();
+        let told = "mtu = 576: the largest packet of its sound: a packet of Opus of 537 bytes, which RTP does not cut, in a payload of 536";
+        assert!(error.contains(&format!("flow {transport}")) && error.contains(told), "{error}");
+    }
+    assert_eq!(with_sound("http", 1_275), Ok(()), "samples of a file have any size");
 }

@@ -30,13 +30,19 @@ impl SoundStream {
     /// Of this sound; `ssrc` is the synchronisation source of the picture.
     ///
     /// # Errors
-    /// When its first packet is none that RTP carries, or the MTU leaves no room for packets.
+    /// When its first packet is none that RTP carries, or the MTU leaves no room for packets, or not for the largest packet of a
+    /// codec whose packets are not cut (RFC 7587, section 4.2).
     pub(super) fn new(sound: &Sound, mtu: DataSize, ssrc: u32) -> Result<Self, FrameError> {
         let format = sound_format(sound.format().codec);
         let description = format.description(&sound.bytes(0))?;
         let described = DescribedSound::new(sound.format().codec, description)?.beside(ssrc);
         let origin = source_beside(ssrc);
         let packetizer = Packetizer::new(format, PacketRule::Full, mtu, origin)?;
+        let largest = (0..sound.len()).map(|number| sound.bytes(number)).max_by_key(|bytes| bytes.len());
+        let largest = largest.expect("invariant: sound has at least one packet");
+        let too_large =
+            |error: FrameError| format!("mtu = {}: the largest packet of its sound: {error}", mtu.as_bytes());
+        packetizer.clone().packetize(&largest, 0).map_err(too_large)?;
         Ok(Self { packetizer, described, origin })
     }
 
