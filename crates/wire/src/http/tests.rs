@@ -202,3 +202,25 @@ fn the_first_request_may_have_less_time_than_the_next() {
     asked.handle_bytes(secs(104), b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
     assert_eq!((asked.next_timeout(), asked.was_asked()), (Some(secs(164)), true));
 }
+
+#[test]
+fn what_is_huge_is_not_kept_at_either_end() {
+    let mut client = Client::default();
+    client.fetch(&fetch("/movie.mp4", None));
+    let endless = format!("HTTP/1.1 200 OK\r\n{}", "X: y\r\n".repeat(3_000));
+    assert_eq!(client.handle_bytes(endless.as_bytes()).unwrap_err().to_string(), "bytes of a header: more than 16384");
+    let reason = "bytes of a header: more than 16384".to_owned();
+    assert_eq!((client.poll_event(), client.is_over()), (Some(ClientEvent::Failed(reason)), true));
+    // What a request has behind it means nothing: it is passed over, and is no sign of life either.
+    let mut server = server();
+    let request = format!("GET /none HTTP/1.1\r\nHost: h\r\nContent-Length: {}\r\n\r\n", u64::MAX);
+    server.handle_bytes(Timestamp::ZERO, request.as_bytes()).unwrap();
+    assert!(server.poll_transmit().unwrap().starts_with(b"HTTP/1.1 404 "));
+    for second in 1..60 {
+        server.handle_bytes(Timestamp::from_secs(second), &[b'x'; 65_536]).unwrap();
+        server.handle_timeout(Timestamp::from_secs(second));
+    }
+    assert!(!server.is_over() && server.poll_transmit().is_none());
+    server.handle_timeout(Timestamp::from_secs(60));
+    assert!(server.is_over() && server.poll_transmit().is_none(), "nothing of it waits");
+}

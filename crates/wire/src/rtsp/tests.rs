@@ -463,3 +463,83 @@ fn a_client_plays_sound_beside_video_where_there_is_some() {
         assert_eq!(asked.iter().filter(|request| request.method == "SETUP").count(), 1, "{url}");
     }
 }
+
+#[test]
+fn requests_that_are_huge_or_slow_end_a_connection_and_are_not_kept() {
+    let path = "x".repeat(16_400);
+    for huge in [
+        format!("DESCRIBE rtsp://h/{path} RTSP/1.0\r\nCSeq: 1\r\n"),
+        format!("OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n{}\r\n", "X: y\r\n".repeat(101)),
+        "SET_PARAMETER rtsp://h/movie RTSP/1.0\r\nCSeq: 1\r\nContent-Length: 262145\r\n\r\n".to_owned(),
+    ] {
+        let mut server = server(None);
+        let refused = server.handle_bytes(Timestamp::ZERO, huge.as_bytes()).unwrap_err().to_string();
+        assert!(
+            ["bytes of a header", "fields of a header", "bytes of a body"].iter().any(|what| refused.starts_with(what))
+        );
+        assert!(server.poll_transmit().unwrap().starts_with(b"RTSP/1.0 400 ") && server.is_over(), "{refused}");
+        server.handle_bytes(Timestamp::ZERO, huge.as_bytes()).unwrap();
+        assert_eq!((server.poll_transmit(), server.poll_event()), (None, None), "what follows is not looked at");
+    }
+    // Neither a part of a request nor a packet on a channel that nobody agreed upon is a sign of life, as a whole request is.
+    let request = b"OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n\r\n";
+    for (piece, ends) in [(&b"O"[..], 60), (b"$\x01\0\x02ab", 60), (request, 119)] {
+        let mut slow = server(None);
+        for second in 0..60 {
+            let now = Timestamp::from_secs(second);
+            slow.handle_timeout(now);
+            slow.handle_bytes(now, piece).unwrap();
+            while slow.poll_transmit().is_some() {}
+        }
+        assert_eq!((slow.next_timeout(), slow.poll_event()), (Some(Timestamp::from_secs(ends)), None));
+        slow.handle_timeout(Timestamp::from_secs(ends));
+        assert!(slow.is_over());
+    }
+}
+
+/// A client that plays by what a server says, which names its session so.
+fn playing(session: &str) -> Client {
+    let mut client = client(Want::Interleaved, None);
+    let described = "v=0\r\nm=video 0 RTP/AVP 96\r\na=control:track0\r\n";
+    let transport = "Transport: RTP/AVP/TCP;unicast;interleaved=0-1\r\n";
+    let described = format!("Content-Length: {}\r\n\r\n{described}", described.len());
+    let answers = ["\r\n".to_owned(), described, format!("Session: {session}\r\n{transport}\r\n"), "\r\n".to_owned()];
+    for (number, more) in (1..).zip(answers) {
+        assert!(client.poll_transmit().is_some(), "request {number}");
+        let answer = format!("RTSP/1.0 200 OK\r\nCSeq: {number}\r\n{more}");
+        client.handle_bytes(Timestamp::ZERO, answer.as_bytes()).unwrap();
+    }
+    assert!(matches!(events(&mut client)[..], [ClientEvent::Described(_), ClientEvent::Playing(_)]));
+    client
+}
+
+#[test]
+fn what_a_server_says_of_time_makes_no_client_hurry_or_fail() {
+    let first = |session: &str| playing(session).next_timeout().expect("signs of life");
+    assert_eq!(first("a;timeout=20"), Timestamp::from_secs(10));
+    for (session, seconds) in
+        [("a;timeout=0", 1), ("a;timeout=1", 1), ("a;timeout=-1", 30), ("a;timeout=", 30), ("a", 30)]
+    {
+        assert_eq!(first(session), Timestamp::from_secs(seconds), "{session}");
+    }
+    // The most that the text can say: later than any run.
+    assert!(first(&format!("a;timeout={}", u64::MAX)) > Timestamp::from_secs(1 << 30));
+}
+
+#[test]
+fn a_server_that_says_too_much_is_left() {
+    let after = |said: &str| {
+        let mut client = playing("a");
+        drop(client.handle_bytes(Timestamp::ZERO, said.as_bytes()));
+        let ended = events(&mut client).pop();
+        (client, ended)
+    };
+    let ended = |reason: &str| Some(ClientEvent::Ended(Some(reason.to_owned())));
+    let header = format!("RTSP/1.0 200 OK\r\nX: {}", "y".repeat(16_400));
+    assert_eq!(after(&header).1, ended("bytes of a header: more than 16384"));
+    let body = "RTSP/1.0 200 OK\r\nCSeq: 5\r\nContent-Length: 262145\r\n\r\n";
+    assert_eq!(after(body).1, ended("bytes of a body: more than 262144"));
+    // Requests of it are answered only as fast as it takes the answers.
+    let (mut flooded, none) = after(&"OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n\r\n".repeat(1_000));
+    assert_eq!((none, std::iter::from_fn(|| flooded.poll_transmit()).count()), (None, 16));
+}

@@ -353,3 +353,23 @@ fn video_and_sound_go_in_datagrams_with_reports_that_are_signs_of_life() {
     let record = client.poll_record().expect("nothing was heard of it");
     assert_eq!((record.ending, record.ended), (Ending::Left, ms(119_500)));
 }
+
+#[test]
+fn what_is_no_rtsp_in_the_middle_of_a_movie_is_answered_behind_the_packet_and_ends_it() {
+    let catalogue = catalogue_of("rtsp");
+    for nonsense in ["nonsense\r\n\r\n".to_owned(), format!("OPTIONS * RTSP/1.0\r\nX: {}", "y".repeat(16_400))] {
+        let (mut client, mut heard) = (client_of(&catalogue, MANNER, None), Heard(Reader::default(), 0));
+        let mut pipe = Pipe::WIDE;
+        play(&mut *client, &mut pipe, &mut heard, ms(10), 1);
+        // The answer to PLAY, and half of the first packet.
+        pipe.room = 700;
+        run(&mut *client, &mut pipe, ms(10), ms(10));
+        assert!(matches!(heard.items(&pipe)[..], [Item::Response(_)]));
+        client.handle_arrival(ms(500), CONNECTION, Arrival::Bytes(nonsense.as_bytes()));
+        pipe.room = usize::MAX;
+        assert!(client.drive(ms(500), &mut pipe).unwrap().finished && pipe.finished);
+        let rest = heard.items(&pipe);
+        let [Item::Interleaved { channel: 0, .. }, Item::Response(refused)] = &rest[..] else { panic!("{rest:?}") };
+        assert_eq!((refused.status.0, client.poll_record().unwrap().ending), (400, Ending::Left));
+    }
+}
