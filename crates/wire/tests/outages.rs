@@ -221,3 +221,27 @@ fn a_sender_of_bare_i_frames_is_believed_to_send_more() {
     let unknown = [(P, 500), (P, 500), (P, 500), (P, 500), (I, 500), (P, 500)];
     assert_eq!(complete_after_loss(&unknown, true, |frame, _| frame == 3), [0, 1, 2, 5]);
 }
+
+/// RFC 3550, 5.1: numbers say where packets stand, and time stamps do not: those that leap, stand still or go back are those of their
+/// frames. Where one leaps by hours behind a loss, an outage of hours looks the same, and what follows is refused and counted.
+#[test]
+fn time_stamps_that_jump_or_go_back_lose_nothing() {
+    let back = [0, 1, 2, 3, 1, 2, 2, 0, 1, 2].map(|frames| frames * TICKS + 5);
+    let ahead = [4, 5, 6].map(|frames| (1 << 30) + frames * TICKS);
+    let stamps = [&back[..], &ahead, &back].concat();
+    let (mut packetizer, frame) = (packetizer(), frame(Kind::P, 500));
+    let packets: Vec<_> = stamps.iter().map(|&stamp| packetizer.packetize(&frame, stamp).unwrap().remove(0)).collect();
+    let leap = back.len();
+    for lost in (1..packets.len()).map(Some).chain([None]) {
+        let outcome = receive(&packets, (0..packets.len()).filter(|&number| Some(number) != lost));
+        let is_leap = lost.is_some_and(|lost| lost == leap - 1 || lost == leap);
+        // Its stamps are believed again where the clock is back.
+        let refused = if is_leap { leap.max(lost.unwrap_or(0) + 1)..leap + ahead.len() } else { 0..0 };
+        assert_eq!(outcome.refused.len(), refused.len(), "{lost:?}: {:?}", outcome.refused);
+        assert!(outcome.refused.iter().all(|reason| matches!(reason, RejectReason::Unnumbered { .. })));
+        let came = (0..packets.len()).filter(|number| Some(*number) != lost && !refused.contains(number));
+        let came: Vec<u32> = came.map(|number| stamps[number]).collect();
+        assert_eq!(outcome.frames.iter().map(|frame| frame.rtp_timestamp).collect::<Vec<_>>(), came, "{lost:?}");
+        assert_eq!(outcome.complete(), came.len());
+    }
+}

@@ -168,3 +168,35 @@ proptest! {
         }
     }
 }
+
+/// A pair of fields of so many slices each, of so many bytes together, behind a sequence header of this width and 2,160 lines
+/// (ISO/IEC 13818-2, 6.2.2.1, 6.2.3, 6.2.3.1 and 6.2.4).
+fn large_frame(width: u16, slices: u8, size: usize) -> Vec<u8> {
+    let [high, low] = (width << 4 | 2_160 >> 8).to_be_bytes();
+    let mut frame = vec![0, 0, 1, 0xB3, high, low, 0x70, 0x33, 0xFF, 0xFF, 0xE0, 0x18];
+    frame.extend([0, 0, 1, 0xB5, 0x14, 0x8A, 0x00, 0x01, 0x00, 0x00]);
+    for (kind, structure) in [(1, 1), (2, 2)] {
+        frame.extend([0, 0, 1, 0, 0, kind << 3 | 7, 0xFF, 0xF8, 0x80]);
+        frame.extend([0, 0, 1, 0xB5, 0x8F, 0xFF, 0xF0 | structure, 0x80, 0x80]);
+        for row in 1..=slices {
+            frame.extend([0, 0, 1, row]);
+            frame.resize(frame.len() + size / usize::from(slices) / 2, 0x55);
+        }
+    }
+    frame
+}
+
+/// Frames of 3840x2160 come through, also where the sequence header changes; one that is larger than the limit does not.
+#[test]
+fn frames_of_4k_are_kept() {
+    let frames = [large_frame(3_840, 68, 6 << 20), large_frame(2_880, 68, 100_000), large_frame(3_840, 68, 8 << 20)];
+    let (mut packetizer, mut receiver) = (packetizer(PacketRule::Full, 1_500), receiver());
+    for (sent, is_kept) in frames.iter().zip([true, true, false]) {
+        for packet in packetizer.packetize(sent, 0).unwrap() {
+            receiver.handle_datagram(Timestamp::ZERO, &packet.bytes).unwrap();
+        }
+        let came = receiver.poll_frame().unwrap();
+        assert_eq!(came.complete, is_kept, "{} bytes", sent.len());
+        assert!(!is_kept || came.bytes == *sent);
+    }
+}

@@ -267,3 +267,52 @@ fn every_stream_begins_with_its_tables_also_one_that_begins_with_sound() {
         assert!(of(0).eq([&picture[..]]), "{rate:?}");
     }
 }
+
+/// Access units as encoders make them of 4K: parameter sets that change, a pair of fields with a delimiter before each, many
+/// slices, and up to 7 MB.
+#[test]
+fn units_of_4k_with_slices_fields_and_parameter_sets_that_change_come_back() {
+    const KEPT: DataSize = DataSize::from_bytes(8 << 20);
+    let coded = |sets: u8, fields: usize, size: usize| {
+        let field = |number: usize| {
+            let sets = [[0, 0, 0, 1, 0x67, sets], [0, 0, 0, 1, 0x68, sets]].concat();
+            let slice = [&[0, 0, 1, 0x65, number as u8][..], &vec![0x55; size / fields / 68]].concat();
+            let sets = if number == 0 { &sets[..] } else { &[] };
+            [&[0, 0, 0, 1, 9, 0x10], sets, &slice.repeat(68)].concat()
+        };
+        (0..fields).flat_map(field).collect::<Vec<u8>>()
+    };
+    let frames = [coded(1, 2, 7_000_000), coded(2, 1, 70_000), coded(3, 2, 700_000)];
+    for layout in [Layout::Continuous, Layout::Datagrams(7)] {
+        let stream = multiplex(settings(StreamType::H264, layout), &frames, 0).concat();
+        let mut demultiplexer = Demultiplexer::new(None, KEPT);
+        stream.chunks(60_000).for_each(|bytes| demultiplexer.handle_bytes(Timestamp::ZERO, bytes));
+        demultiplexer.finish(Timestamp::ZERO);
+        let units = units(&mut demultiplexer);
+        assert!(units.iter().all(|unit| unit.complete) && units.iter().map(|unit| &unit.bytes[..]).eq(&frames));
+    }
+}
+
+/// The stream of another multiplexer whose clock leaps ahead, goes back and begins anew: each unit has the times that it says.
+#[test]
+fn times_that_jump_or_go_back_are_those_of_their_units() {
+    let frames = frames(&[3_000, 900, 1_200, 4_000]);
+    let origins = [TIMESTAMP_WRAP / 2, 90_000, TIMESTAMP_WRAP - 2 * FRAME, 90_000];
+    let mut depacketizer = Depacketizer::of_any(LARGEST);
+    let mut came = Vec::new();
+    for origin in origins {
+        for datagrams in multiplex(settings(StreamType::H264, Layout::Datagrams(7)), &frames, origin) {
+            for datagram in datagrams.chunks(7 * PACKET_LENGTH) {
+                depacketizer.handle_datagram(Timestamp::ZERO, datagram).unwrap();
+                came.extend(std::iter::from_fn(|| depacketizer.poll_frame()));
+            }
+        }
+    }
+    depacketizer.flush();
+    came.extend(std::iter::from_fn(|| depacketizer.poll_frame()));
+    assert!(came.iter().all(|frame| frame.complete));
+    let expected = origins.iter().flat_map(|&origin| (0..4).map(move |number| (origin, number)));
+    let expected = expected.map(|(origin, number)| ((unit(number, &[], origin).presentation + 63_000) as u32, number));
+    let expected: Vec<_> = expected.map(|(time, number)| (time, &frames[number][..])).collect();
+    assert_eq!(came.iter().map(|frame| (frame.rtp_timestamp, &frame.bytes[..])).collect::<Vec<_>>(), expected);
+}

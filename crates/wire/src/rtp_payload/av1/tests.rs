@@ -164,6 +164,23 @@ fn loss_takes_the_frames_that_it_touches() {
     assert!(came.iter().skip(1).take(1).all(|frame| !frame.complete));
 }
 
+/// A key frame of so many bytes in four tile groups, behind a sequence header of its own.
+fn in_tile_groups(sequence: u8, size: usize) -> Vec<u8> {
+    let groups = (0..4).map(|number| unit(4, None, &vec![number; size / 4]));
+    frame(&[unit(1, None, &[sequence; 11]), unit(3, None, &[7; 20])].into_iter().chain(groups).collect::<Vec<_>>())
+}
+
+#[test]
+fn temporal_units_of_4k_in_tile_groups_come_through_and_so_do_sequences_that_change() {
+    let frames = [in_tile_groups(1, 7_000_000), frame(&[unit(6, None, &[3; 50])]), in_tile_groups(2, 200_000)];
+    let sent = packets(1_460, &frames);
+    let came = received(&sent);
+    assert!(came.iter().all(|frame| frame.complete) && came.iter().map(|frame| &frame.bytes[..]).eq(&frames));
+    let begins = sent.iter().filter(|packet| packet.bytes[12] & BEGINS_SEQUENCE != 0).count();
+    assert_eq!(begins, 2, "each sequence says that it begins");
+    assert!(!received(&packets(1_460, &[in_tile_groups(1, 8 << 20)]))[0].complete, "more than is kept");
+}
+
 proptest! {
     #[test]
     fn temporal_units_come_out_as_they_went_in_whatever_the_room(

@@ -108,6 +108,18 @@ fn descriptions_have_the_headers_above_pictures() {
     assert!(FORMAT.check_rule(PacketRule::Slices).is_err() && FORMAT.check_rule(PacketRule::Thesis).is_err());
 }
 
+/// Large pictures, in video packets with resynchronisation markers as an encoder makes them, which have no start codes, and headers
+/// that change in between.
+#[test]
+fn large_pictures_and_headers_that_change_come_through() {
+    let mut other = key(2_000_000);
+    other[4] = 0xF5; // profile_and_level_indication (ISO/IEC 14496-2, 6.2.2): another one.
+    let frames = [key(7_000_000), vop(1, 100_000), other, vop(2, 3)];
+    let came = received(&packets(1_460, &frames));
+    assert!(came.iter().all(|frame| frame.complete) && came.iter().map(|frame| &frame.bytes[..]).eq(&frames));
+    assert!(!received(&packets(1_460, &[key(8 << 20)]))[0].complete, "more than is kept");
+}
+
 proptest! {
     #[test]
     fn access_units_come_out_as_they_went_in_whatever_the_room(sizes in prop::collection::vec(0usize..5_000, 1..12), room in 72u64..1_400) {
