@@ -69,6 +69,10 @@ def test_an_encrypted_track(film: Path, tmp_path: Path) -> None:
     protected = tmp_path / "protected.mp4"
     ffmpeg("-i", film, "-c", "copy", *KEY, *KEY_ID, protected)
     refused(protected, "its video (track 0) is encrypted (DRM)", tmp_path=tmp_path)
+    other = tmp_path / "other.mp4"
+    other.write_bytes(protected.read_bytes().replace(b"schm\0\0\0\0cenc", b"schm\0\0\0\0cbcs"))
+    with pytest.raises(InputError, match=r"other.mp4: its video \(track 0\) is encrypted"):
+        probe(other)
     with pytest.raises(InputError, match=r"protected.mp4: its sound \(track 1\) is encrypted"):
         sound.check(protected)
     assert sound.check(film).codec == "aac"
@@ -97,6 +101,47 @@ def test_headers_that_are_missing(
         InputError, match=f"bare.stream: an elementary stream of {re.escape(codec)} without the headers"
     ):
         probe(bare)
+
+
+@pytest.mark.parametrize(
+    ("options", "suffix", "is_header", "said"),
+    [
+        (
+            (*X264, "-f", "h264"),
+            "264",
+            lambda code: code & 31 == 8,
+            "no picture in .* bytes of H.264: none with its headers",
+        ),
+        (
+            ("-c:v", "mpeg2video", "-f", "mpeg2video"),
+            "m2v",
+            lambda code: code in (0xB3, 0xB5),
+            "begins as a video elementary",
+        ),
+    ],
+    ids=["picture parameter sets", "sequence headers"],
+)
+def test_some_of_the_headers_are_missing(
+    options: tuple[str, ...], suffix: str, is_header: Callable[[int], bool], said: str, film: Path, tmp_path: Path
+) -> None:
+    whole, bare = tmp_path / f"whole.{suffix}", tmp_path / f"bare.{suffix}"
+    ffmpeg("-i", film, "-an", *options, whole)
+    bare.write_bytes(without(whole.read_bytes(), is_header))
+    with pytest.raises(InputError, match=f"bare.{suffix}: .*{said}"):
+        probe(bare)
+
+
+@pytest.mark.parametrize("transport", ["ts+tcp", "rtsp"])
+def test_video_that_ends_before_its_sound_ends_the_movie(transport: str, film: Path, tmp_path: Path) -> None:
+    short, early = tmp_path / "short.mp4", tmp_path / "early.mp4"
+    ffmpeg("-i", film, "-t", "0.6", "-an", "-c", "copy", short)
+    ffmpeg("-i", short, "-i", film, "-map", "0:v", "-map", "1:a", "-c", "copy", early)
+    text = f'[movie]\nsource = "{early}"\nsound = true\n[[flow]]\ntransport = "{transport}"\n'
+    run = framewire.run(text, out=tmp_path / "run")
+    seconds = run.frames.height / 25
+    assert 0.6 <= seconds < 0.8, "with the frames that the last ones need"
+    assert seconds - 0.03 <= run.sound.height * 1024 / 44_100 <= seconds + 0.07, "sound as far as the movie lasts"
+    assert {*run.frames["fate"], *run.sound["fate"]} == {"shown"}
 
 
 def test_sound_that_ends_before_the_video_is_all_sent(film: Path, tmp_path: Path) -> None:

@@ -179,3 +179,31 @@ def test_the_packet_table_says_what_of_a_packet_is_not_of_the_frame(films: dict[
         packets.filter(pl.col("direction") == "forward").select(pl.col("payload") - pl.col("headers")).sum().item()
     )
     assert 0.99 < carried / films["h264"].stat().st_size < 1
+
+
+def test_slices_fields_and_parameter_sets_that_change_come_through_everything(tmp_path: Path) -> None:
+    """Three encodes one behind the other: 160x96 in three slices, 128x96 of another profile, and 160x96 interlaced."""
+    parts = [
+        ("160x96", ["-x264-params", "slices=3:threads=1"]),
+        ("128x96", ["-profile:v", "baseline"]),
+        ("160x96", ["-x264-params", "tff=1:threads=1"]),
+    ]
+    joined = b""
+    for number, (size, options) in enumerate(parts):
+        part = tmp_path / f"part{number}.264"
+        picture = ["-f", "lavfi", "-i", f"testsrc2=s={size}:r=25:d=0.4", "-pix_fmt", "yuv420p", "-c:v", "libx264"]
+        subprocess.run(["ffmpeg", "-v", "error", *picture, *options, part], check=True)
+        joined += part.read_bytes()
+    film = tmp_path / "film.h264"
+    film.write_bytes(joined)
+    original = pictures(film)
+    assert len(original) == 30
+    flows = ("udp", "udp+dependency", "rtp+tcp", "ts", "ts+rtp", "http", "http+fmp4", "http+ts", "rtsp", "rtsp+udp")
+    flow = "".join(f'[[flow]]\ntransport = "{transport}"\n' for transport in flows)
+    network = '[network]\nkind = "wired"\n[network.wire]\nrate = "100 Mbit/s"\n'
+    text = f'name = "test"\n[movie]\nsource = "{film}"\n{network}{STALL}{flow}'
+    run = framewire.run(text, out=tmp_path / "run", world="simulated")
+    assert {*run.frames["fate"]} == {"shown"}
+    received = {path.stem: pictures(path) for path in (run.directory / "received").iterdir()}
+    assert {*received} == {*flows}
+    assert [name for name, shown in received.items() if shown != original] == []
