@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import subprocess
-import sys
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 from test_real_sound import films_of_h264
 from test_serving import DATAGRAMS, FRAMES, Server, serving
 from test_sound import ENCODERS, packets
+
+from framewire.real.ends import ask
 
 pytestmark = pytest.mark.real_time
 
@@ -21,20 +27,44 @@ def films(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.fixture(scope="module")
+def by_http(films: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with serving(films["aac"].parent, tmp_path_factory.mktemp("http") / "out", "--pace", "client") as server:
+        yield server
+
+
+@contextmanager
+def of_python(folder: Path) -> Iterator[str]:
+    """Files as they are, by another server."""
+    handler = partial(SimpleHTTPRequestHandler, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as held:
+        serves = threading.Thread(target=held.serve_forever)
+        serves.start()
+        try:
+            yield f"http://127.0.0.1:{held.server_port}"
+        finally:
+            held.shutdown()
+            serves.join()
+
+
+@pytest.fixture(scope="module")
 def by_rtsp(films: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder, out = films["aac"].parent, tmp_path_factory.mktemp("rtsp") / "out"
     with serving(folder, out, scheme="rtsp", last="/film-opus.mkv") as server:
         yield server
 
 
-def received(server: Server, path: str, out: Path) -> tuple[list[Path], str]:
-    """The files of sound that a receiver kept, and what it said."""
-    command = [sys.executable, "-m", "framewire", "receive", server.url(path), "--out", str(out)]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    assert ran.returncode == 0, ran.stderr
-    assert f"{FRAMES} whole frames; to the end" in ran.stdout
+def received(url: str, out: Path) -> tuple[list[Path], list[str]]:
+    """The files of sound that a receiver kept, and why it left sound out."""
+    events: list[dict[str, Any]] = []
+    end = ask(url, out=out, listener=events.append)
+    assert (end.result["whole"], end.result["status"]) == (FRAMES, "complete")
     kept = [file for file in (out / "received").iterdir() if file.suffix[1:] in ENCODERS]
-    return kept, ran.stdout + ran.stderr
+    return kept, [event["reason"] for event in events if event["event"] == "sound left out"]
+
+
+def suffix(codec: str) -> str:
+    """Of MPEG audio neither a description nor an index says the layer."""
+    return ".mp2" if codec == "mp3" else f".{codec}"
 
 
 def check(original: list[str], came: list[str]) -> None:
@@ -46,9 +76,8 @@ def check(original: list[str], came: list[str]) -> None:
 def test_sound_of_a_server_of_rtsp_comes_packet_for_packet(
     codec: str, films: dict[str, Path], by_rtsp: Server, tmp_path: Path
 ) -> None:
-    (kept,), _ = received(by_rtsp, f"/{films[codec].name}", tmp_path / "came")
-    # Of MPEG audio a description does not say the layer.
-    assert kept.suffix == (".mp2" if codec == "mp3" else f".{codec}")
+    (kept,), _ = received(by_rtsp.url(f"/{films[codec].name}"), tmp_path / "came")
+    assert kept.suffix == suffix(codec)
     check(packets(films[codec]), packets(kept))
 
 
@@ -60,3 +89,63 @@ def test_ffmpeg_receives_sound_of_a_server_of_rtsp_in_datagrams(
     command = ["ffmpeg", "-v", "error", *DATAGRAMS, "-i", by_rtsp.url(f"/{films[codec].name}")]
     subprocess.run([*command, "-map", "0:a", "-c", "copy", kept], check=True, timeout=60)
     check(packets(films[codec]), packets(kept))
+
+
+@pytest.mark.parametrize("codec", ENCODERS)
+def test_sound_of_a_file_comes_packet_for_packet(
+    codec: str, films: dict[str, Path], by_http: Server, tmp_path: Path
+) -> None:
+    (kept,), left_out = received(by_http.url(f"/mp4/{films[codec].stem}.mp4"), tmp_path / "came")
+    assert kept.suffix == suffix(codec)
+    check(packets(films[codec]), packets(kept))
+    assert not left_out
+
+
+@pytest.mark.parametrize("codec", ENCODERS)
+def test_sound_in_fragments_comes_packet_for_packet(codec: str, films: dict[str, Path], tmp_path: Path) -> None:
+    command = ["ffmpeg", "-v", "error", "-i", films[codec], "-c", "copy", "-movflags"]
+    subprocess.run([*command, "frag_keyframe+empty_moov+default_base_moof", tmp_path / "film.mp4"], check=True)
+    with of_python(tmp_path) as server:
+        (kept,), _ = received(f"{server}/film.mp4", tmp_path / "came")
+    assert kept.suffix == suffix(codec)
+    check(packets(films[codec]), packets(kept))
+
+
+@pytest.mark.parametrize("codec", ENCODERS)
+def test_sound_of_a_transport_stream_comes_packet_for_packet_and_opus_is_left_out_of_no_other_form(
+    codec: str, films: dict[str, Path], by_http: Server, tmp_path: Path
+) -> None:
+    found, _ = received(by_http.url(f"/ts/{films[codec].stem}.ts"), tmp_path / "came")
+    if codec == "opus":
+        assert not found
+        assert by_http.said.count("without its sound") == 1
+        assert "film-opus.mkv: http+ts without its sound: " in by_http.said
+        return
+    (kept,) = found
+    assert kept.suffix == suffix(codec)
+    check(packets(films[codec]), packets(kept))
+
+
+def test_sound_that_is_not_received_is_left_out_with_the_reason(films: dict[str, Path], tmp_path: Path) -> None:
+    command = ["ffmpeg", "-v", "error", "-i", films["aac"], "-c:v", "copy", "-ac", "6", "-c:a", "libopus"]
+    subprocess.run([*command, "-movflags", "faststart", tmp_path / "film.mp4"], check=True)
+    with of_python(tmp_path) as server:
+        found, left_out = received(f"{server}/film.mp4", tmp_path / "came")
+    assert (found, left_out) == ([], ["Opus of more than two channels is not received"])
+
+
+def test_sound_that_cannot_be_read_leaves_the_video_of_a_server(films: dict[str, Path], tmp_path: Path) -> None:
+    """Of AAC whose sample rate changes on the way."""
+    for rate in ("44100", "48000"):
+        tone = ["-f", "lavfi", "-i", f"sine=sample_rate={rate}:duration=1", "-c:a", "aac", tmp_path / f"{rate}.aac"]
+        subprocess.run(["ffmpeg", "-v", "error", *tone], check=True)
+    changing = tmp_path / "changing.aac"
+    changing.write_bytes((tmp_path / "44100.aac").read_bytes() + (tmp_path / "48000.aac").read_bytes())
+    command = ["ffmpeg", "-v", "error", "-i", films["aac"], "-i", changing, "-map", "0:v", "-map", "1:a", "-c", "copy"]
+    subprocess.run([*command, tmp_path / "film.ts"], check=True)
+    with serving(tmp_path / "film.ts", tmp_path / "served", "--pace", "client") as server:
+        assert "film.ts: served without its sound: " in server.said
+        found, _ = received(server.url("/mp4/film.mp4"), tmp_path / "came")
+        document, _ = server.end()
+    assert not found
+    assert [*document["sound_left_out"]] == ["film.ts"]

@@ -6,14 +6,10 @@ use std::path::PathBuf;
 use framewire_endpoint::{RunClock, random_session};
 use framewire_kernel::{FlowSockets, Place};
 use framewire_media::access_unit::Codec;
-use framewire_media::audio::{AudioCodec, AudioFormat};
 use framewire_recording::record::FlowStatus;
 use framewire_session::half::End as Side;
 use framewire_session::lifecycle::{FlowEnd, MovieReceiving};
-use framewire_session::{
-    Announcement, AskedFor, ChannelSetup, DescribedSound, FlowRecording, codec_of, codec_of_file, sound_codec_of,
-    sound_codec_of_stream,
-};
+use framewire_session::{Announcement, AskedFor, ChannelSetup, FlowRecording, FoundSound, codec_of, codec_of_file};
 use framewire_sockets::{Interest, TcpOptions, TcpRead, TcpSender, wait, wait_watching};
 use framewire_transport::TransportKind;
 use framewire_transport::socket::StreamSocket;
@@ -22,7 +18,7 @@ use framewire_wire::http::{Client as Http, ClientEvent as HttpEvent, Fetch};
 use framewire_wire::mp4;
 use framewire_wire::mpeg_ts;
 use framewire_wire::rtsp::{Account, Client as Rtsp, ClientEvent as RtspEvent, ClientSettings, Want};
-use framewire_wire::sdp::{self, Described};
+use framewire_wire::sdp::Described;
 
 use crate::error::RealError;
 use crate::events::{Event, Listener};
@@ -65,12 +61,11 @@ struct Found {
     codec: Codec,
     /// The sound beside it, where there is some that is received.
     sound: Option<FoundSound>,
+    /// Why sound that is there is not received.
+    without_sound: Option<String>,
     /// What its description says, of RTSP.
     description: Option<Described>,
 }
-
-/// Sound that was found: its codec, and what makes a file of packets that do not play by themselves.
-type FoundSound = (AudioCodec, Option<AudioFormat>);
 
 /// Asks a server for a movie, and fills the directory with what was recorded of it. It looks first what it is, on a connection for
 /// that alone, and then asks for it.
@@ -100,6 +95,9 @@ pub fn ask(
         frame_rate: None,
     };
     listener(&Event::Started(announcement.to_string()));
+    if let Some(reason) = found.without_sound {
+        listener(&Event::SoundLeftOut { name: String::new(), transport: transport.to_string(), reason });
+    }
     let clock = RunClock::start();
     let recording = FlowRecording::in_directory(Some(options.directory.as_path().into())).in_real_time();
     let seed = Seed(random_session().map_err(|error| RealError::Failed(error.to_string()))?);
@@ -108,7 +106,7 @@ pub fn ask(
     let movie = folder.join(format!("movie.{}", found.codec.file_suffix()));
     let headers = found.description.as_ref().map(Described::parameter_sets).unwrap_or_default();
     let mut receiving = MovieReceiving::new(session, directory::create_behind(&movie, &headers)?);
-    if let Some((codec, format)) = found.sound {
+    if let Some(FoundSound { codec, format }) = found.sound {
         let file = folder.join(format!("movie.{}", codec.name()));
         receiving = receiving.with_sound(directory::create(&file)?, format);
     }
@@ -194,16 +192,25 @@ fn look(options: &AskOptions, is_stopped: &dyn Fn() -> bool) -> Result<Found, Re
         let codec = Announcement::codec_in_rtp(name).ok_or_else(|| unusable(format!("{name} is not received")))?;
         let payload_type = description.payload_type;
         // What is not received is not asked for.
-        let of_sound = sdp::read_sound(&described).and_then(|sound| DescribedSound::of(&sound)).ok();
-        let sound = of_sound.as_ref().map(|sound| (sound.codec, sound.file_format()));
-        let asked = AskedFor::Rtsp { url, account, codec, payload_type, sound: of_sound.map(Box::new) };
-        return Ok(Found { asked, codec, sound, description: Some(description) });
+        let (of_sound, why) = received_or_why(crate::described::described_sound(&described));
+        let (sound, of_sound) = (of_sound.as_ref().map(|(sound, _)| FoundSound::in_rtp(sound)), of_sound);
+        let asked = AskedFor::Rtsp { url, account, codec, payload_type, sound: of_sound.map(|(one, _)| Box::new(one)) };
+        return Ok(Found { asked, codec, sound, without_sound: why, description: Some(description) });
     }
     let mut client = Http::default();
     client.fetch(&Fetch { host: host.clone(), path: path.clone(), range: None, is_last: true });
     let (is_file, codec, sound) = converse(options, is_stopped, FoundIn::new(client))?;
     let asked = AskedFor::Http { host: host.clone(), path: path.clone(), is_file };
-    Ok(Found { asked, codec, sound, description: None })
+    let (sound, without_sound) = received_or_why(sound);
+    Ok(Found { asked, codec, sound, without_sound, description: None })
+}
+
+/// What is received, or why it is not.
+fn received_or_why<T>(found: Option<Result<T, String>>) -> (Option<T>, Option<String>) {
+    match found.transpose() {
+        Ok(received) => (received, None),
+        Err(why) => (None, Some(why)),
+    }
 }
 
 /// What is talked about until something is known.
@@ -238,6 +245,9 @@ impl Talk for DescribedBy {
     }
 }
 
+/// Whether a body is a file, its video, and its sound or why that is not received.
+type InBody = (bool, Codec, Option<Result<FoundSound, String>>);
+
 /// What a body is, by its first bytes: an MP4 file, or a transport stream.
 struct FoundIn {
     client: Http,
@@ -254,7 +264,7 @@ impl FoundIn {
         Self { client, media_type: None, first: Vec::new(), file: None, stream: None, read: 0 }
     }
 
-    fn take(&mut self, now: Timestamp, bytes: &[u8]) -> Result<Option<(bool, Codec, Option<FoundSound>)>, String> {
+    fn take(&mut self, now: Timestamp, bytes: &[u8]) -> Result<Option<InBody>, String> {
         self.read += bytes.len() as u64;
         if self.read > MOST_LOOKED_AT {
             return Err("there is no movie within its first 72 MiB".to_owned());
@@ -286,8 +296,8 @@ impl FoundIn {
                 return Err(fault.to_string());
             }
             while file.poll_unit().is_some() {}
-            let codings = file.tracks().iter().map(|track| track.coding);
-            codings.map(|coding| (codec_of_file(coding), sound_codec_of(coding))).collect()
+            let tracks = file.tracks().iter();
+            tracks.map(|track| (codec_of_file(track.coding), FoundSound::in_track(track))).collect()
         } else if let Some(stream) = &mut self.stream {
             stream.handle_bytes(now, bytes);
             while stream.poll_unit().is_some() || stream.poll_fault().is_some() {}
@@ -295,14 +305,14 @@ impl FoundIn {
                 .program()
                 .map(|program| {
                     let types = program.tracks.iter().map(|track| track.stream_type);
-                    types.map(|coding| (codec_of(coding), sound_codec_of_stream(coding))).collect()
+                    types.map(|coding| (codec_of(coding), FoundSound::in_program(coding).map(Ok))).collect()
                 })
                 .unwrap_or_default()
         } else {
             Vec::new()
         };
-        let sound = codecs.iter().find_map(|&(_, sound)| sound).map(|codec| (codec, None));
-        match codecs.iter().find_map(|&(codec, _)| codec) {
+        let sound = codecs.iter().find_map(|(_, sound)| sound.clone());
+        match codecs.iter().find_map(|(codec, _)| *codec) {
             Some(codec) => Ok(Some((self.file.is_some(), codec, sound))),
             None if codecs.is_empty() => Ok(None),
             None => Err("there is no video in it that is received".to_owned()),
@@ -317,7 +327,7 @@ fn is_text(media_type: Option<&str>, first: u8) -> bool {
 }
 
 impl Talk for FoundIn {
-    type Known = (bool, Codec, Option<FoundSound>);
+    type Known = InBody;
 
     fn handle(&mut self, now: Timestamp, bytes: Option<&[u8]>) -> Result<Option<Self::Known>, String> {
         match bytes {

@@ -18,13 +18,16 @@ pub struct DescribedStreams {
 /// # Errors
 /// As [`described`].
 pub fn described_streams(text: &str) -> Result<DescribedStreams, String> {
-    let video = described(text)?;
+    Ok(DescribedStreams { video: described(text)?, sound: described_sound(text) })
+}
+
+/// Reads the description of sound and the port to which it is sent; why it is not received; `None` where there is none.
+pub(crate) fn described_sound(text: &str) -> Option<Result<(DescribedSound, u16), String>> {
     let has_sound = text.lines().any(|line| line.starts_with("m=audio "));
-    let sound = has_sound.then(|| {
+    has_sound.then(|| {
         let sound = sdp::read_sound(text)?;
         Ok((DescribedSound::of(&sound)?, sound.port))
-    });
-    Ok(DescribedStreams { video, sound })
+    })
 }
 
 /// Reads the description of a stream that is to be received.

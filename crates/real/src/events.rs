@@ -50,6 +50,15 @@ pub enum Event {
         /// Why not.
         reason: String,
     },
+    /// A movie is sent or received without its sound, for this reason.
+    SoundLeftOut {
+        /// Its name, where there are several.
+        name: String,
+        /// How it is carried.
+        transport: String,
+        /// Why not.
+        reason: String,
+    },
     /// A client was sent something, or not; as it stands in the server's journal.
     Client(Value),
     /// What a server does.
@@ -82,6 +91,9 @@ impl Event {
             }
             Self::LeftOut { name, transport, reason } => {
                 json!({ "event": "left out", "name": name, "transport": transport, "reason": reason })
+            }
+            Self::SoundLeftOut { name, transport, reason } => {
+                json!({ "event": "sound left out", "name": name, "transport": transport, "reason": reason })
             }
             Self::Client(entry) => json!({ "event": "client", "client": entry }),
             Self::Clients { at, open, bytes } => {

@@ -162,8 +162,8 @@ impl End<'_> {
                 self.sockets.add(&channel, &place(address)).map_err(of_sound)
             }
             Some(Err(reason)) => {
-                let (name, transport) = ("sound".to_owned(), self.options.transport.to_string());
-                listener(&Event::LeftOut { name, transport, reason: reason.clone() });
+                let (name, transport) = (String::new(), self.options.transport.to_string());
+                listener(&Event::SoundLeftOut { name, transport, reason: reason.clone() });
                 Ok(())
             }
             None => Ok(()),

@@ -26,7 +26,7 @@ mod sound;
 
 pub use adaptive::{AdaptiveReceiver, AdaptiveSender, LadderContent, LadderContentError};
 pub use announcement::{Announcement, AnnouncementError};
-pub use asked::{AskedFor, codec_of, codec_of_file, sound_codec_of, sound_codec_of_stream};
+pub use asked::{AskedFor, FoundSound, codec_of, codec_of_file};
 pub use channels::{
     Carries, ChannelSetup, DatagramSocketSetup, MOVIE_CHANNEL, RTCP_CHANNEL, SOUND_PORTS, SendBuffer, SocketsSetup,
 };

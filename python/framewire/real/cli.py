@@ -112,8 +112,8 @@ def _shown(name: str, display: progress_module.Display) -> Callable[[dict[str, A
                     "something comes that no sender has announced, and is thrown away: of another program's stream, "
                     "state --codec (or --sdp); of framewire's, the port above has to be open for UDP, too"
                 )
-            case "left out":
-                _say(f"without the {event['name']}: {event['reason']}")
+            case "sound left out":
+                _say(f"without the sound: {event['reason']}")
             case "asking":
                 _say(f"asking for a receiver of framewire's at {event['address']} ...")
             case "aligned":

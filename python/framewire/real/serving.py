@@ -153,10 +153,8 @@ def _noting(silent: dict[str, str], say: Listener) -> Listener:
     """Says what happens, and notes of whose sound one form only is without, and why."""
 
     def note(event: dict[str, Any]) -> None:
-        form, comma, _ = str(event.get("transport", "")).partition(", its sound")
-        if event["event"] == "left out" and comma:
-            silent[event["name"]] = f"{form}: {event['reason']}"
-            event = {**event, "event": "sound left out", "transport": form}
+        if event["event"] == "sound left out":
+            silent[event["name"]] = f"{event['transport']}: {event['reason']}"
         say(event)
 
     return note

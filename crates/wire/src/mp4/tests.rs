@@ -115,6 +115,38 @@ fn aac_goes_without_its_headers_and_comes_out_with_them() {
 }
 
 #[test]
+fn what_the_index_says_of_opus_is_known_unless_its_channels_have_a_table() {
+    let mono = Shape::Sound { channels: 1, sample_rate: 44_100, pre_skip: 312 };
+    let good = file(&[(Coding::Opus, mono, &sound(2))], &[0, 0]);
+    let found = good.windows(4).position(|window| window == b"dOps").unwrap() + 4;
+    let said = |changes: &[(usize, u8)]| {
+        let mut file = good.clone();
+        for &(at, value) in changes {
+            file[found + at] = value;
+        }
+        let mut demultiplexer = Demultiplexer::new(DataSize::from_bytes(1 << 20));
+        demultiplexer.handle_bytes(Timestamp::ZERO, &file);
+        assert_eq!((demultiplexer.poll_fault(), demultiplexer.tracks()[0].coding), (None, Coding::Opus));
+        demultiplexer.tracks()[0].shape()
+    };
+    assert_eq!(said(&[]), Some(mono));
+    assert_eq!(said(&[(1, 2), (2, 0), (3, 0)]), Some(Shape::Sound { channels: 2, sample_rate: 44_100, pre_skip: 0 }));
+    for (at, value) in [(0, 1), (1, 0), (1, 3), (10, 1)] {
+        assert_eq!(said(&[(at, value)]), None, "byte {at} is {value}");
+    }
+    let short = |size: u8| {
+        let mut file = good.clone();
+        file[found - 5] = size;
+        read(&file, 16).1.unwrap().to_string()
+    };
+    assert_eq!(short(8 + 10), "box \"dOps\" is cut off");
+    let others = file(&[(Coding::Mpeg1Audio, SOUND, &sound(1))], &[0]);
+    let mut demultiplexer = Demultiplexer::new(DataSize::from_bytes(1 << 20));
+    demultiplexer.handle_bytes(Timestamp::ZERO, &others);
+    assert_eq!(demultiplexer.tracks()[0].shape(), None);
+}
+
+#[test]
 fn files_that_are_not_read_are_refused_by_what_they_are() {
     let refused = |file: &[u8]| read(file, 16).1.unwrap().to_string();
     let boxed = |kind: &[u8; 4], inner: &[u8]| [&(inner.len() as u32 + 8).to_be_bytes()[..], kind, inner].concat();

@@ -169,7 +169,7 @@ fn color_configuration(bits: &mut Bits<'_>, profile: u32) -> Option<u8> {
 fn read(record: Contents<'_>) -> Result<Configuration, IndexError> {
     let mut record = record;
     record.bytes(RECORD)?;
-    Ok(Configuration { length_size: 0, headers: vec![Bytes::copy_from_slice(record.rest())] })
+    Ok(Configuration { headers: vec![Bytes::copy_from_slice(record.rest())], ..Configuration::default() })
 }
 
 /// A sample as a temporal unit: behind a delimiter, and behind the units of the record where they are wanted and it has no sequence

@@ -84,6 +84,8 @@ pub(super) struct Configuration {
     length_size: usize,
     /// Of NAL units the parameter sets, of others the headers.
     headers: Vec<Bytes>,
+    /// What units do not say themselves.
+    shape: Option<Shape>,
 }
 
 /// Before which samples the headers of the index belong, where they have none of their own.
@@ -267,12 +269,17 @@ impl ReadTrack {
             ConfigurationBox::Descriptors(_) => {
                 let (number, specific) = descriptors::read_stream(entry.get(b"esds")?)?.ok_or_else(refused)?;
                 let row = ROWS.into_iter().filter(has_entry).find(|row| row.has_object_type(number));
-                let configuration = Configuration { length_size: 0, headers: vec![specific.into()] };
+                let configuration = Configuration { headers: vec![specific.into()], ..Configuration::default() };
                 (row.ok_or_else(refused)?, configuration)
             }
         };
         let headers = row.entries.iter().find(|(one, _)| **one == kind).map_or(HeadersBefore::None, |entry| entry.1);
         Ok(Self { coding: row.coding, configuration, headers })
+    }
+
+    /// What the index says of sound whose packets do not say it themselves: Opus of one or two channels; `None` of any other.
+    pub fn shape(&self) -> Option<Shape> {
+        self.configuration.shape
     }
 
     /// Bytes of the headers of the index.

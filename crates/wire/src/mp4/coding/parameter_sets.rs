@@ -158,7 +158,7 @@ fn read_avc(mut record: Contents<'_>) -> Result<Configuration, IndexError> {
             read_set(&mut record, &mut sets)?;
         }
     }
-    Ok(Configuration { length_size, headers: sets })
+    Ok(Configuration { length_size, headers: sets, ..Configuration::default() })
 }
 
 /// The same of an `hvcC`.
@@ -176,7 +176,7 @@ fn read_hevc(mut record: Contents<'_>) -> Result<Configuration, IndexError> {
             }
         }
     }
-    Ok(Configuration { length_size, headers: sets })
+    Ok(Configuration { length_size, headers: sets, ..Configuration::default() })
 }
 
 fn read_set(record: &mut Contents<'_>, sets: &mut Vec<Bytes>) -> Result<(), IndexError> {
