@@ -221,6 +221,30 @@ mod tests {
     }
 
     #[test]
+    fn sound_may_begin_before_the_video_also_where_the_stream_begins_with_it() {
+        let program = Program::of_video(StreamType::H264).with_track(StreamType::Mpeg2Audio);
+        let pids = [program.tracks[0].pid, program.tracks[1].pid];
+        let mut packetizer = Packetizer::continuous(program).unwrap();
+        let (picture, sound) = ([vec![0, 0, 1, 0x65], vec![1; 3_000]].concat(), vec![2; 300]);
+        let mut stream = Vec::new();
+        for (track, bytes, ticks) in [(1, &sound, -4_000), (1, &sound, -2_000), (0, &picture, 0), (1, &sound, 100)] {
+            let time = 0_u32.wrapping_add_signed(ticks);
+            let duration = Duration::from_millis(40);
+            let frame = Frame { track, bytes, presentation: time, decode: time, duration, random_access: track == 0 };
+            stream.extend(packetizer.packets(&frame).unwrap());
+        }
+        let tables = stream.chunks(PACKET_LENGTH).filter(|packet| payload_length(packet, 0) > 0).count();
+        assert_eq!(tables, 2, "in front, and before the picture with which decoding begins");
+        let mut demultiplexer = Demultiplexer::new(None, DataSize::from_bytes(1 << 20));
+        demultiplexer.handle_bytes(Timestamp::ZERO, &stream);
+        demultiplexer.finish(Timestamp::ZERO);
+        let came = std::iter::from_fn(|| demultiplexer.poll_unit()).filter(|unit| unit.complete);
+        let came: Vec<_> = came.map(|unit| unit.track.pid).collect();
+        assert_eq!(came.iter().filter(|&&track| track == pids[1]).count(), 3);
+        assert_eq!(came.iter().filter(|&&track| track == pids[0]).count(), 1);
+    }
+
+    #[test]
     fn a_datagram_is_known_by_its_clock_reference_and_has_up_to_seven_packets() {
         for (mtu, largest) in [(1_500, 7), (1_100, 5), (600, 3)] {
             let (frames, cut) = datagrams(None, mtu);

@@ -91,7 +91,8 @@ impl VariableRate {
         let mut room = Room::new(self.layout);
         // Nothing is received of a stream before its tables (2.4.4.3, 2.4.4.8), also where it begins with sound.
         if writer.tables_due().is_none() {
-            writer.put_tables(unit.start, out);
+            // Sound may begin before the video, and so before the time of any packet.
+            writer.put_tables(self.free_at, out);
             room.take(TABLE_PACKETS);
         }
         let mut first = true;
