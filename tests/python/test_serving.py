@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -372,6 +373,13 @@ def test_what_a_client_was_sent_and_what_it_received_is_a_run(path: str, folder:
     done = RUNNER.invoke(app, ["report", str(served)])
     assert done.exit_code == 2
     assert f"{answer['peer']} {path}, complete" in " ".join(done.output.split())
+    assert (ledger / "rtcp.parquet").is_file() == (scheme == "rtsp")
+    if scheme == "rtsp":
+        reports = pl.read_parquet(ledger / "rtcp.parquet")
+        own = reports.filter(pl.col("from") == "sender", track=0)
+        assert own["packets"].max() >= FRAMES and own["bye"].to_list()[-1:] == [True]
+        assert reports["sent_ns"].is_null().eq(reports["from"] == "receiver").all()
+        assert reports["arrived_ns"].is_null().eq(reports["from"] == "sender").all()
     run = join(ledger, came, tmp_path / "joined")
     frames = run.frames
     video = frames.filter(track=0)
@@ -396,6 +404,23 @@ def test_a_ledger_ends_where_its_client_leaves_and_parts_have_none(folder: Path,
     assert (described["status"], described["served"]["what"]) == ("partial", "/ts/film.ts")
     events = pl.read_parquet(ledger / "sent_events.parquet").filter(pl.col("frame") < FRAMES)
     assert 15 <= events.filter(event="offered").height <= 60, "a second of 25 frames, and what is due at once"
+
+
+def test_more_clients_than_ledgers_are_served_and_counted(folder: Path, tmp_path: Path) -> None:
+    most, more = 64, 3
+    with serving(folder / "film.mkv", tmp_path / "served", "--ahead", "0") as server, ExitStack() as stack:
+        at = ("127.0.0.1", server.port)
+        for _ in range(most + more):
+            client = stack.enter_context(socket.create_connection(at, 5))
+            client.sendall(b"GET /ts/film.ts HTTP/1.1\r\nHost: a\r\n\r\n")
+            client.settimeout(5)
+            date = client.recv(4096).split(b"Date: ")[1].split(b"\r\n")[0].decode()
+            assert abs(parsedate_to_datetime(date).timestamp() - time.time()) < 5
+        document, clients = server.end()
+    assert (document["ledgers"], document["without_ledger"]) == (most, more)
+    assert document["limits"]["ledgers_at_a_time"] == most
+    assert sorted(client["ledger"] for client in clients) == [False] * more + [True] * most
+    assert len([*(tmp_path / "served" / "clients").iterdir()]) == most
 
 
 def test_a_receiver_says_what_another_server_lacks(folder: Path, tmp_path: Path) -> None:

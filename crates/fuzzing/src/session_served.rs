@@ -44,7 +44,7 @@ pub(crate) fn run(data: &[u8]) {
     let data = &data[..data.len().min(8 << 10)];
     let (piece, step) = (usize::from(pieces) + 1, Duration::from_millis(u64::from(millis) * 20));
     let room = if room == u8::MAX { usize::MAX } else { 8 * (usize::from(room) + 1) };
-    let mut http = http_client(&CATALOGUE, MANNER, Timestamp::ZERO);
+    let mut http = http_client(&CATALOGUE, MANNER, None, Timestamp::ZERO);
     let said = talk(&mut *http, data, piece, room, step);
     assert!(said.is_empty() || b"HTTP/1.1 ".starts_with(&said[..said.len().min(9)]));
     let random = || Seed(1).stream("served", &[]);

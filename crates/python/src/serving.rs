@@ -90,6 +90,7 @@ fn of_served(served: &Served) -> Value {
         "answers": served.answers.0,
         "cut_short": served.answers.1,
         "ledgers": served.ledgers,
+        "without_ledger": served.without_ledger,
         "bytes": served.bytes,
         "lateness_s": { "frames": frames, "p50": p50, "p99": p99, "max": most },
     })

@@ -4,7 +4,7 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use framewire_endpoint::RunClock;
+use framewire_endpoint::{RunClock, random_session};
 use framewire_kernel::{FlowSockets, Lateness, Place, Wakes};
 use framewire_recording::spool::Spool;
 use framewire_recording::{SentRecords, WriteError};
@@ -15,6 +15,7 @@ use framewire_session::{Announcement, FlowRecording, FlowSetup, SocketsSetup};
 use framewire_sockets::wait_watching;
 use framewire_units::{Duration, Timestamp};
 use framewire_wire::exchange::Kind;
+use framewire_wire::sdp;
 use framewire_world::{
     Content, FlowPackets, RunDescription, failures, flow_log, utc, write_description, write_scenario,
 };
@@ -128,6 +129,8 @@ fn describe(announcement: &Announcement, content: &Content, peer: SocketAddr, fi
     let text = text.ok_or_else(|| {
         RealError::Input(format!("{}: session descriptions are of RTP; it needs none", announcement.transport))
     })?;
+    let number = random_session().map_err(|error| RealError::Failed(error.to_string()))?;
+    let text = sdp::with_session(&text, number >> 1);
     Ok(fs::write(file, text).map_err(|error| WriteError::new(file.to_owned(), &error))?)
 }
 

@@ -16,7 +16,7 @@ use crate::tables::side::{
     event_named, received_datagrams, received_discards, received_handed_on, received_reads, sent_datagrams,
     sent_events, sent_renumbered,
 };
-use crate::tables::{self, ReadError, Renumbered, SampleRow};
+use crate::tables::{self, ReadError, Renumbered, RtcpRow, SampleRow};
 
 /// What a sender recorded by itself: of the log, what happened to frames, datagrams and samples; and the frames whose
 /// numbers it changed.
@@ -45,6 +45,7 @@ impl SentRecords {
         staged.table(&sent_datagrams(), groups(log.datagrams_sent.iter().map(|one| one.into_owned())))?;
         staged.optional(&sent_renumbered(), groups(self.renumbered.iter().map(|one| one.into_owned())))?;
         staged.table(&tables::flows(), groups(SampleRow::all(log)))?;
+        staged.optional(&tables::rtcp(), groups(RtcpRow::all(log)))?;
         check_records(std::slice::from_ref(log))?;
         staged.publish()
     }

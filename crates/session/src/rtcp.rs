@@ -62,10 +62,10 @@ pub(crate) struct RtcpEnd {
     participant: Participant,
     log: RtcpLog,
     media: ChannelId,
-    /// Bytes that may still be kept.
+    /// Bytes that may still be kept of what comes.
     room: usize,
-    /// What is sent is kept.
-    keeps: bool,
+    /// The same of what is sent.
+    sent_room: usize,
     /// The other end has left.
     is_alone: bool,
 }
@@ -141,7 +141,7 @@ impl RtcpSetup {
         let participant = participant.expect("invariant: the name of a flow has at most 64 letters");
         let track = if self.media == SOUND_CHANNEL { SOUND_TRACK } else { 0 };
         let log = RtcpLog { track, clock_rate, ..RtcpLog::default() };
-        RtcpEnd { participant, log, media: self.media, room: MOST_KEPT, keeps: true, is_alone: false }
+        RtcpEnd { participant, log, media: self.media, room: MOST_KEPT, sent_room: usize::MAX, is_alone: false }
     }
 }
 
@@ -153,7 +153,12 @@ impl RtcpEnd {
 
     /// The same that keeps nothing of what is said.
     pub(crate) fn unrecorded(self) -> Self {
-        Self { room: 0, keeps: false, ..self }
+        Self { room: 0, sent_room: 0, ..self }
+    }
+
+    /// Keeps what is said from now on, so many bytes in each direction.
+    pub(crate) fn record(&mut self, most: usize) {
+        (self.room, self.sent_room) = (most, most);
     }
 
     /// The channel whose packets it is about.
@@ -226,7 +231,9 @@ impl RtcpEnd {
         mut send: impl FnMut(&[u8]) -> Result<bool, SocketError>,
     ) -> Result<(), SocketError> {
         while let Some(datagram) = self.participant.poll_transmit(now) {
-            if send(&datagram)? && self.keeps {
+            let left = self.sent_room.checked_sub(datagram.len());
+            if let (true, Some(left)) = (send(&datagram)?, left) {
+                self.sent_room = left;
                 self.log.sent.push((now, datagram));
             }
         }

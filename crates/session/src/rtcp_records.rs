@@ -28,6 +28,28 @@ pub fn rtcp_records(sent: &SenderLog, received: &ReceiverLog) -> Vec<RtcpRecord>
     records
 }
 
+/// What the sender alone knows of them: what it sent, and what came, in this order of time.
+pub(crate) fn rtcp_records_of_sender(logs: &[RtcpLog]) -> Vec<RtcpRecord> {
+    let mut records = Vec::new();
+    for log in logs {
+        let read = |(at, bytes): &(Timestamp, Vec<u8>)| {
+            let (size, compound) = (bytes.len() as u32, Compound::parse(bytes).ok()?);
+            Some(Report { sent: *at, arrived: Some(*at), size, compound })
+        };
+        let sent = log.sent.iter().filter_map(read);
+        let sent = sent.map(|report| RtcpRecord { arrived: None, track: log.track, ..record(&report, true) });
+        let came = log.received.iter().filter_map(read).map(|report| {
+            let mut record = RtcpRecord { sent: None, track: log.track, ..record(&report, false) };
+            let block = report.compound.reports.first().and_then(|report| report.blocks.first());
+            block.into_iter().for_each(|block| say(&mut record, block, log.clock_rate));
+            record
+        });
+        records.extend(sent.chain(came));
+    }
+    records.sort_by_key(|record| record.sent.or(record.arrived));
+    records
+}
+
 /// Those about the packets of one track.
 fn records_of(sender: &RtcpLog, receiver: &RtcpLog, received: &ReceiverLog) -> Vec<RtcpRecord> {
     let track = sender.track;
@@ -65,7 +87,7 @@ fn record(report: &Report, from_sender: bool) -> RtcpRecord {
     let info = report.compound.reports.first().and_then(|report| report.sender);
     RtcpRecord {
         from_sender,
-        sent: report.sent,
+        sent: Some(report.sent),
         arrived: report.arrived,
         size: report.size,
         bye: !report.compound.leaving.is_empty(),
@@ -113,7 +135,7 @@ impl<'a> Truth<'a> {
         }
         // The flow's first sequence number is 0, and the lab's streams end before 2^32.
         let expected = u64::from(block.highest_sequence) + 1;
-        while self.arrivals.next_if(|&(at, sequence)| at <= record.sent && sequence < expected).is_some() {
+        while self.arrivals.next_if(|&(at, sequence)| Some(at) <= record.sent && sequence < expected).is_some() {
             self.came += 1;
         }
         let (expected_now, came_now) = (expected - self.before.0.min(expected), self.came - self.before.1);

@@ -5,6 +5,7 @@
 //! in the same notation. Nothing here reads a clock or an unseeded source of randomness.
 #![warn(unreachable_pub)]
 
+mod calendar;
 mod carrier_sense;
 mod data;
 mod jitter;
@@ -19,6 +20,7 @@ mod time;
 mod unit_suggestions;
 pub mod vtp_estimates;
 
+pub use calendar::civil_date;
 pub use carrier_sense::SenseTimes;
 pub use data::{Bitrate, DataSize};
 pub use jitter::JitterEstimator;

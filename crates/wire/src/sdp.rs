@@ -94,6 +94,19 @@ fn put_media(stream: &Stream<'_>, text: &mut String) {
     }
 }
 
+/// The same description of this session among all of its origin (section 5.2): no other one has its number.
+///
+/// ```
+/// use framewire_wire::{rtp_payload::mpeg_video, sdp};
+///
+/// let text = sdp::describe(&mpeg_video::FORMAT, [127, 0, 0, 1].into(), 5004, &[]);
+/// assert!(sdp::with_session(&text, 2_890_844_526).starts_with("v=0\r\no=- 2890844526 0 IN IP4 127.0.0.1\r\ns=framewire\r\n"));
+/// ```
+pub fn with_session(description: &str, number: u64) -> String {
+    // o=<username> <sess-id> <sess-version> <nettype> <addrtype> <unicast-address>
+    description.replacen("\no=- 0 ", &format!("\no=- {number} "), 1)
+}
+
 /// The same of a transport stream in RTP (RFC 2250, section 2; RFC 3551, table 5), which describes itself.
 pub fn describe_transport_stream(address: IpAddr, port: u16) -> String {
     let kind = if address.is_ipv4() { "IP4" } else { "IP6" };

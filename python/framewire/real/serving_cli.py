@@ -30,6 +30,8 @@ def serve(as_json: bool, source: Path, at: str, **options: Any) -> End:
         _print(
             f"ledgers of {result['ledgers']:,} answers, for framewire report with a receiver's: {end.directory}/clients"
         )
+    if result["without_ledger"]:
+        _print(f"without a ledger: {result['without_ledger']:,} answers, as there was no room for more")
     if result["refused"]:
         warn(f"{result['refused']:,} connections were closed because there were too many (--clients)")
     return end

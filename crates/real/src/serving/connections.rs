@@ -12,6 +12,7 @@ use framewire_transport::socket::SocketError;
 use framewire_units::{Duration, Lateness, Seed, Timestamp};
 
 use super::connection::Connection;
+use super::journal::Journal;
 use super::ledgers::{Kept, Ledgers};
 use super::{Scheme, ServeOptions, Served};
 use crate::error::RealError;
@@ -160,14 +161,15 @@ impl Connections {
         self.ledgers.finish()
     }
 
-    pub(super) fn served(&self, answers: (u64, u64)) -> Served {
+    pub(super) fn served(&self, journal: &Journal) -> Served {
         let quantile = |per_mille| self.lateness.quantile(per_mille).map(|late| late.as_secs_f64());
         let most = (self.lateness.count() > 0).then(|| self.lateness.most().as_secs_f64());
         Served {
             connections: self.next - 1 - LISTENER,
             refused: self.refused,
-            answers,
+            answers: journal.answers(),
             ledgers: 0,
+            without_ledger: journal.without_ledger(),
             bytes: self.written(),
             lateness: (self.lateness.count(), [quantile(500), quantile(990), most]),
         }
@@ -209,7 +211,7 @@ impl Connections {
     fn client(&self, number: u64, now: Timestamp) -> Option<Box<dyn Client>> {
         let manner = self.options.manner;
         Some(match self.options.scheme {
-            Scheme::Http => http_client(&self.catalogue, manner, now),
+            Scheme::Http => http_client(&self.catalogue, manner, Some(self.clock.to_unix(Timestamp::ZERO)), now),
             Scheme::Rtsp => {
                 let random = Seed(random_session().ok()?).stream("rtsp", &[number]);
                 rtsp_client(&self.catalogue, manner, self.options.account.clone(), now, random)
@@ -221,6 +223,8 @@ impl Connections {
     fn drive(&mut self, number: u64, now: Timestamp) {
         let Some(connection) = self.open.get_mut(&number) else { return };
         let before = connection.timeout;
+        // A request that waited behind another may begin a movie, too.
+        connection.client.set_recording(self.ledgers.recording(self.recorded.len()));
         connection.drive(now);
         let timeout = connection.timeout;
         if connection.client.has_asked() {
@@ -229,13 +233,13 @@ impl Connections {
         while let Some(record) = connection.client.poll_record() {
             self.records.push_back((number, connection.peer, record));
         }
+        while let Some(ledger) = connection.client.poll_ledger() {
+            self.ledgers.write(Kept { connection: number, peer: connection.peer, ledger });
+        }
         match connection.client.has_ledger() {
             true => self.recorded.insert(number),
             false => self.recorded.remove(&number),
         };
-        while let Some(ledger) = connection.client.poll_ledger() {
-            self.ledgers.write(Kept { connection: number, peer: connection.peer, ledger });
-        }
         connection.client.take_lateness().into_iter().for_each(|late| self.lateness.add(late));
         if timeout != before {
             before.map(|at| self.timeouts.remove(&(at, number)));

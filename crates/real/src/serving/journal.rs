@@ -21,19 +21,21 @@ pub(super) struct Journal {
     writer: BufWriter<File>,
     answers: u64,
     cut_short: u64,
+    without_ledger: u64,
 }
 
 impl Journal {
     pub(super) fn create(directory: &Path) -> Result<Self, RealError> {
         let path = directory.join(FILE);
         let file = File::create(&path).map_err(|error| WriteError::new(path.clone(), &error))?;
-        Ok(Self { path, writer: BufWriter::new(file), answers: 0, cut_short: 0 })
+        Ok(Self { path, writer: BufWriter::new(file), answers: 0, cut_short: 0, without_ledger: 0 })
     }
 
     /// Writes what a client was sent on a connection; as it was written.
     pub(super) fn write(&mut self, connection: u64, peer: SocketAddr, record: &Record) -> Result<Value, RealError> {
         let entry = entry(connection, peer, record);
         self.answers += 1;
+        self.without_ledger += u64::from(record.ledger == Some(false));
         self.cut_short += u64::from(record.ending != Ending::Complete);
         writeln!(self.writer, "{entry}").map_err(|error| WriteError::new(self.path.clone(), &error))?;
         Ok(entry)
@@ -46,6 +48,11 @@ impl Journal {
     /// How many there were, and how many of them did not come to their end.
     pub(super) fn answers(&self) -> (u64, u64) {
         (self.answers, self.cut_short)
+    }
+
+    /// Of how many no ledger is kept because there was no room for it.
+    pub(super) fn without_ledger(&self) -> u64 {
+        self.without_ledger
     }
 }
 
@@ -74,6 +81,7 @@ pub(super) fn entry(connection: u64, peer: SocketAddr, record: &Record) -> Value
         "frames": record.frames[0],
         "given_up": record.frames[1],
         "latest_s": record.latest.as_ref().map(Duration::as_secs_f64),
+        "ledger": record.ledger,
         "ended": ended,
         "reason": reason,
     })
@@ -89,9 +97,8 @@ mod tests {
     fn a_client_that_closed_its_connection_broke_nothing() {
         let ended = |ending: Ending| {
             let (began, ended) = (Timestamp::ZERO, Timestamp::from_secs(1));
-            let (frames, sent, latest) = ([1, 0], 5, None);
-            let record =
-                Record { what: "/mp4/film.mp4".to_owned(), bytes: None, began, ended, sent, frames, latest, ending };
+            let (what, bytes, frames, sent, latest) = ("/mp4/film.mp4".to_owned(), None, [1, 0], 5, None);
+            let record = Record { what, bytes, began, ended, sent, frames, latest, ledger: Some(true), ending };
             let entry = entry(1, "127.0.0.1:5".parse().unwrap(), &record);
             (entry["ended"].as_str().unwrap().to_owned(), entry["reason"].clone())
         };

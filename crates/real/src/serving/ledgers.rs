@@ -99,7 +99,7 @@ pub(super) struct Writer {
 impl Writer {
     /// Writes `clients/N`; false where there is no movie behind it.
     fn write(&self, kept: &Kept) -> Result<bool, RealError> {
-        let Ledger { record, sent } = &kept.ledger;
+        let Ledger { record, sent, reports } = &kept.ledger;
         let exhibit = self.catalogue.title_of(&record.what).and_then(|number| self.exhibits.get(number));
         let Some((exhibit, (setup, scenario))) = exhibit.and_then(|one| Some((one, self.setup(one, &record.what)?)))
         else {
@@ -115,7 +115,8 @@ impl Writer {
         flow.sent = sent.clone();
         let document = self.describe(kept, exhibit, &scenario, &setup, &flow);
         let renumbered = flow.sent.renumbered.clone();
-        let log = flow_log(&setup, &mut flow, FlowPackets::new(kept.peer.port(), false, None));
+        let mut log = flow_log(&setup, &mut flow, FlowPackets::new(kept.peer.port(), false, None));
+        log.rtcp = reports.clone();
         SentRecords { log, renumbered }.write(&directory)?;
         write_scenario(&directory, &scenario)?;
         write_description(&directory, &document)?;
@@ -182,5 +183,58 @@ impl Writer {
             beside,
         };
         directory::without_what_came(description.to_json())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use framewire_session::SenderLog;
+    use framewire_session::served::Record;
+    use framewire_units::Timestamp;
+
+    use super::*;
+
+    /// A client of what is no title, of which nothing is written.
+    fn kept(connection: u64) -> Kept {
+        let record = Record {
+            what: "/none".to_owned(),
+            bytes: None,
+            began: Timestamp::ZERO,
+            ended: Timestamp::ZERO,
+            sent: 0,
+            frames: [0; 2],
+            latest: None,
+            ledger: Some(true),
+            ending: Ending::Complete,
+        };
+        let ledger = Ledger { record, sent: SenderLog::default(), reports: Vec::new() };
+        Kept { connection, peer: "127.0.0.1:5".parse().expect("an address"), ledger }
+    }
+
+    #[test]
+    fn there_is_room_for_64_ledgers_at_a_time_and_for_1_000_in_all() {
+        let scenario = Scenario::parse("[[flow]]\ntransport = \"http\"", &[]).expect("well formed");
+        let (exhibits, catalogue, clock) = (Vec::new(), Catalogue::new(&[]), RunClock::start());
+        let scheme = Scheme::Http;
+        let directory = std::env::temp_dir();
+        let mut ledgers = Ledgers::new(Writer { directory, scenario, exhibits, catalogue, scheme, clock });
+        let has_room = |ledgers: &Ledgers, open| ledgers.recording(open).is_some();
+        assert_eq!([0, 63, 64, 65].map(|open| has_room(&ledgers, open)), [true, true, false, false]);
+        for connection in 1..=1_000 {
+            assert!(ledgers.taken < 1_000);
+            ledgers.write(kept(connection));
+            if connection == 990 {
+                while ledgers.waiting.load(Ordering::Relaxed) > 0 {
+                    std::thread::yield_now();
+                }
+                let room = [0, 9, 10, 63].map(|open| has_room(&ledgers, open));
+                assert_eq!(room, [true, true, false, false], "ten more, those that are open included");
+            }
+        }
+        while ledgers.waiting.load(Ordering::Relaxed) > 0 {
+            std::thread::yield_now();
+        }
+        assert!(!has_room(&ledgers, 0));
+        assert_eq!(ledgers.finish().expect("nothing is written"), 0);
     }
 }

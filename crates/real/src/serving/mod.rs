@@ -72,6 +72,8 @@ pub struct Served {
     pub answers: (u64, u64),
     /// Those of which a ledger was written, as there was room for it.
     pub ledgers: usize,
+    /// Those of which none was, as there was none.
+    pub without_ledger: u64,
     /// Bytes that were written.
     pub bytes: u64,
     /// By how much frames were offered late: how many were looked at, and p50, p99 and the most in seconds.
@@ -144,7 +146,7 @@ pub fn serve(
         journal.write(number, peer, &record)?;
     }
     journal.flush()?;
-    let mut served = connections.served(journal.answers());
+    let mut served = connections.served(&journal);
     served.ledgers = connections.finish()?;
     let document = describe(scenario, exhibits, options, &catalogue, address, clock, &served);
     write_description(&options.directory, &document)?;
@@ -212,6 +214,7 @@ fn describe(
         "answers": served.answers.0,
         "cut_short": served.answers.1,
         "ledgers": served.ledgers,
+        "without_ledger": served.without_ledger,
         "bytes": served.bytes,
         "lateness_s": { "frames": frames, "p50": p50, "p99": p99, "max": most },
     })

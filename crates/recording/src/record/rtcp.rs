@@ -9,9 +9,9 @@ pub struct RtcpRecord {
     pub track: u8,
     /// True from sender to receiver.
     pub from_sender: bool,
-    /// When it was sent.
-    pub sent: Timestamp,
-    /// When it came to the other end; `None`: never.
+    /// When it was sent; `None` where the other end alone knows.
+    pub sent: Option<Timestamp>,
+    /// When it came to the other end; `None`: never, or the other end alone knows.
     pub arrived: Option<Timestamp>,
     /// UDP payload in bytes.
     pub size: u32,

@@ -76,15 +76,15 @@ impl SenderSession {
         self
     }
 
-    /// Records what happens to its frames, from its beginning on; of one without an end nothing.
-    /// Whether it does.
-    pub(crate) fn record_into(&mut self, recording: &FlowRecording) -> bool {
-        let Some(playback) = self.playback.as_mut().filter(|_| self.programme.end() == self.programme.len()) else {
-            return false;
-        };
-        playback.is_recorded = true;
+    /// True of one that does not begin anew where it has ended.
+    pub(crate) fn has_end(&self) -> bool {
+        self.programme.len() == self.programme.plan().len()
+    }
+
+    /// Records what happens to its frames, from its beginning on.
+    pub(crate) fn record_into(&mut self, recording: &FlowRecording) {
+        self.playback.iter_mut().for_each(|playback| playback.is_recorded = true);
         self.log = SenderLog::new(recording);
-        true
     }
 
     /// Whether what happens to its frames is recorded.

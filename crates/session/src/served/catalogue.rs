@@ -54,6 +54,8 @@ pub struct Catalogue {
     titles: Arc<[(String, usize)]>,
     /// Movies that are had by RTSP, and how.
     pub(super) presentations: Arc<[Presentation]>,
+    /// The same where they have no end, as they are described then.
+    pub(super) endless: Arc<[Presentation]>,
     pub(super) streams: Arc<[StreamSetup]>,
 }
 
@@ -109,7 +111,9 @@ impl Catalogue {
             Some((setup.presentation(&format!("/{}", title.name))?, setup))
         });
         let (presentations, streams): (Vec<_>, Vec<_>) = by_rtsp.unzip();
+        let endless = presentations.iter().map(|own| Presentation { length: None, ..Presentation::clone(own) });
         Self {
+            endless: endless.collect(),
             resources: resources.into(),
             forms: forms.into(),
             titles: of.into(),

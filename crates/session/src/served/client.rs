@@ -12,6 +12,7 @@ use super::record::{Client, Ending, Ledger, Opening, Record};
 use crate::exchange::Outgoing;
 use crate::flow::FlowRecording;
 use crate::half::{Arrival, Channel, ChannelId, ChannelKind, ChannelSet, Channels, End, Half, Wait};
+use crate::rtcp::RtcpLog;
 use crate::sender::{PacketSent, SenderSession};
 
 /// What a client says and is answered in one protocol.
@@ -63,6 +64,16 @@ pub(super) trait Conversation: Send {
     /// All of what was begun is written.
     fn handle_written(&mut self, now: Timestamp);
 
+    /// Reports go beside the movie that was begun.
+    fn has_reports(&self) -> bool {
+        false
+    }
+
+    /// What was said by them, where that is kept, once nothing more is said.
+    fn take_reports(&mut self) -> Vec<RtcpLog> {
+        Vec::new()
+    }
+
     /// True once the client has asked for something, and was not refused.
     fn was_asked(&self) -> bool;
 
@@ -92,11 +103,15 @@ impl Stage {
     pub(super) fn begin(&mut self, now: Timestamp, what: &str, bytes: Option<Range<u64>>, mut body: Body) {
         let is_whole = bytes.as_ref().is_none_or(|bytes| bytes.start == 0);
         self.before = None;
-        self.has_ledger = match (&mut body, &self.recording) {
-            (Body::Movie { session, .. }, Some(recording)) if is_whole => session.record_into(recording),
-            _ => false,
+        let ledger = match (&mut body, &self.recording) {
+            (Body::Movie { session, .. }, recording) if is_whole && session.has_end() => {
+                recording.iter().for_each(|recording| session.record_into(recording));
+                Some(recording.is_some())
+            }
+            _ => None,
         };
-        self.playing = Some((body, Record::new(now, what, bytes)));
+        self.has_ledger = ledger == Some(true);
+        self.playing = Some((body, Record { ledger, ..Record::new(now, what, bytes) }));
     }
 
     /// Ends what is being written. What is said now goes behind the packet that was begun.
@@ -112,6 +127,11 @@ impl Stage {
             self.records.push_back(record);
         }
         packets
+    }
+
+    /// True while what happens to the frames of the movie is recorded.
+    pub(super) fn has_ledger(&self) -> bool {
+        self.has_ledger
     }
 
     /// The session of the movie that is being written.
@@ -245,6 +265,7 @@ impl<C: Conversation> Half for Connection<C> {
         self.stage.end(now, Ending::Stopped);
         self.conversation.handle_close();
         self.conversation.serve(now, &mut self.stage);
+        self.finished = true;
     }
 }
 
@@ -271,11 +292,16 @@ impl<C: Conversation> Client for Connection<C> {
     }
 
     fn has_ledger(&self) -> bool {
-        self.stage.has_ledger
+        self.stage.has_ledger || !self.stage.ledgers.is_empty()
     }
 
     fn poll_ledger(&mut self) -> Option<Ledger> {
-        self.stage.ledgers.pop_front()
+        // Reports go on behind the movie.
+        if self.conversation.has_reports() && !self.finished {
+            return None;
+        }
+        let ledger = self.stage.ledgers.pop_front()?;
+        Some(ledger.with_reports(&self.conversation.take_reports()))
     }
 
     fn take_lateness(&mut self) -> Vec<Duration> {

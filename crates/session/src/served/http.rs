@@ -10,9 +10,16 @@ use super::client::{Connection, Conversation, Stage};
 use super::record::{Client, Ending};
 use crate::sender::Playback;
 
-/// A connection that was accepted now, of a client that fetches (see [`Server`]).
-pub fn http_client(catalogue: &Catalogue, manner: Manner, now: Timestamp) -> Box<dyn Client> {
+/// A connection that was accepted now, of a client that fetches (see [`Server`]). Time zero is `time_of_day` after 1970-01-01 UTC,
+/// where that is known: responses then say when they were made.
+pub fn http_client(
+    catalogue: &Catalogue,
+    manner: Manner,
+    time_of_day: Option<Duration>,
+    now: Timestamp,
+) -> Box<dyn Client> {
     let server = Server::new(catalogue.resources.clone(), now);
+    let server = time_of_day.into_iter().fold(server, Server::with_time_of_day);
     let server = server.with_patience(manner.first_request, manner.next_request);
     Box::new(Connection::new(Http { catalogue: catalogue.clone(), manner, server }))
 }

@@ -2,12 +2,14 @@
 
 use std::ops::Range;
 
-use framewire_recording::record::{DatagramSent, FrameEvent};
+use framewire_recording::record::{DatagramSent, FrameEvent, RtcpRecord};
 use framewire_units::{Duration, Timestamp};
 
 use crate::channels::ChannelSetup;
 use crate::flow::FlowRecording;
 use crate::half::Half;
+use crate::rtcp::RtcpLog;
+use crate::rtcp_records::rtcp_records_of_sender;
 use crate::sender::SenderLog;
 
 /// How it ended.
@@ -40,6 +42,9 @@ pub struct Record {
     pub frames: [u32; 2],
     /// The most by which a frame was offered late; `None` where nothing has a time.
     pub latest: Option<Duration>,
+    /// Whether a [`Ledger`] is kept, or there was no room for it; `None` of what has none: pages, files, parts that begin within a movie,
+    /// and streams without an end.
+    pub ledger: Option<bool>,
     /// How it ended.
     pub ending: Ending,
 }
@@ -48,7 +53,7 @@ impl Record {
     /// Of what begins now.
     pub(super) fn new(now: Timestamp, what: &str, bytes: Option<Range<u64>>) -> Self {
         let (what, ending) = (what.to_owned(), Ending::Complete);
-        Self { what, bytes, began: now, ended: now, sent: 0, frames: [0; 2], latest: None, ending }
+        Self { what, bytes, began: now, ended: now, sent: 0, frames: [0; 2], latest: None, ledger: None, ending }
     }
 }
 
@@ -60,6 +65,8 @@ pub struct Ledger {
     /// What was recorded. Times count from when it was asked for, places in the stream from the first byte of the connection. It ends where the
     /// receiver has it stand still, or go to another place.
     pub sent: SenderLog,
+    /// The reports of RTCP that were sent, and those that came, in the order in which they did, until the connection ended.
+    pub reports: Vec<RtcpRecord>,
 }
 
 impl Ledger {
@@ -71,7 +78,17 @@ impl Ledger {
         let datagrams = sent.datagrams.iter().map(|one| one.into_owned());
         sent.datagrams = sent.datagrams.with(datagrams.map(|one| DatagramSent { at: since(one.at), ..one }));
         sent.frame_ends.iter_mut().for_each(|end| *end += before);
-        Self { record, sent }
+        Self { record, sent, reports: Vec::new() }
+    }
+
+    /// The same with what was said of its streams, on the sender's clock.
+    pub(super) fn with_reports(self, logs: &[RtcpLog]) -> Self {
+        let since = |at: Timestamp| Timestamp::ZERO + at.saturating_since(self.record.began);
+        let mut reports = rtcp_records_of_sender(logs);
+        for report in &mut reports {
+            (report.sent, report.arrived) = (report.sent.map(since), report.arrived.map(since));
+        }
+        Self { reports, ..self }
     }
 }
 

@@ -17,7 +17,7 @@ use super::client::{Connection, Conversation, Stage};
 use super::record::{Client, Ending, Opening};
 use crate::flow::Carried;
 use crate::half::{ChannelId, Channels};
-use crate::rtcp::RtcpEnd;
+use crate::rtcp::{RtcpEnd, RtcpLog};
 use crate::sender::{PacketSent, Playback};
 
 /// What accounts are of, as a client is told (RFC 2617, section 3.2.1).
@@ -25,6 +25,10 @@ const REALM: &str = "framewire";
 
 /// First time stamps are within these seconds, of 47,721 that 32 bits have of 90 kHz; whole ones, so that no clock rounds.
 const FIRST_STAMPS: u64 = 40_000;
+
+/// Bytes of RTCP that a ledger keeps of each stream and direction; more are left out. Of an end that reports 100 bytes every five
+/// seconds that is three and a half hours.
+const MOST_REPORTED: usize = 256 << 10;
 
 /// How long a client has to end its session, or the connection, when the movie has ended.
 const PARTING: Duration = Duration::from_secs(10);
@@ -38,18 +42,23 @@ pub fn rtsp_client(
     now: Timestamp,
     mut random: RandomStream,
 ) -> Box<dyn Client> {
+    let presentations = match manner.is_endless {
+        false => Arc::clone(&catalogue.presentations),
+        true => Arc::clone(&catalogue.endless),
+    };
     let settings = ServerSettings {
-        presentations: Arc::clone(&catalogue.presentations),
+        presentations,
         over_udp: true,
         account: account.map(|account| (REALM.to_owned(), account)),
         timeout: manner.next_request,
     };
     let first_stamp = Duration::from_secs(1 + random.next_u64() % FIRST_STAMPS);
+    let number = random.next_u64() >> 1;
     Box::new(Connection::new(Rtsp {
         first_stamp,
         catalogue: catalogue.clone(),
         manner,
-        server: Server::new(settings, now, random).with_patience(manner.first_request),
+        server: Server::new(settings, now, random).with_patience(manner.first_request).described_as(number),
         reports: Vec::new(),
         messages: VecDeque::new(),
         openings: VecDeque::new(),
@@ -162,6 +171,9 @@ impl Rtsp {
             .collect();
         let body = Body::streamed(setup.streamed(&playback, carried), in_datagrams);
         stage.begin(now, &self.catalogue.presentations[movie].path, None, body);
+        if stage.has_ledger() {
+            self.reports.iter_mut().for_each(|reports| reports.end.record(MOST_REPORTED));
+        }
     }
 
     fn about(&mut self, stream: usize) -> Option<&mut RtcpEnd> {
@@ -276,6 +288,14 @@ impl Conversation for Rtsp {
         between.into_iter().for_each(|reports| reports.end.leave(now));
         self.leaving = Some(now + LAST_PACKETS).filter(|_| !beside.is_empty());
         self.parting = Some(now + PARTING);
+    }
+
+    fn has_reports(&self) -> bool {
+        !self.reports.is_empty()
+    }
+
+    fn take_reports(&mut self) -> Vec<RtcpLog> {
+        self.reports.drain(..).map(|reports| reports.end.into_log()).collect()
     }
 
     fn was_asked(&self) -> bool {

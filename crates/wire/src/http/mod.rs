@@ -6,6 +6,7 @@
 //! say what is to be sent, and when. The bytes of a resource are written by who has them, when the server says so.
 
 mod client;
+mod date;
 mod message;
 mod range;
 mod reader;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use framewire_units::{Duration, Timestamp};
 
+use super::date::date;
 use super::message::{HttpVersion, Request, Response, stays_open};
 use super::range::{Asked, ContentRange};
 use super::reader::{HttpError, Item, Reader};
@@ -64,11 +65,14 @@ pub enum ServerEvent {
 /// come, call [`handle_timeout`](Self::handle_timeout). When it [is over](Self::is_over) and all is sent, the connection is to be
 /// closed.
 ///
-/// It has no clock of the day, so that responses have no Date (RFC 9110, section 6.6.1).
+/// Responses have a Date where it is told the [time of day](Self::with_time_of_day), as one without a clock sends none (RFC 9110,
+/// section 6.6.1).
 #[derive(Debug)]
 pub struct Server {
     resources: Arc<[Resource]>,
     reader: Reader,
+    /// The time since 1970-01-01 UTC at time zero.
+    time_of_day: Option<Duration>,
     /// How long a request is waited for: the first one, and the next.
     patience: [Duration; 2],
     /// A whole request came.
@@ -91,6 +95,7 @@ impl Server {
         Self {
             resources: resources.into(),
             reader: Reader::default(),
+            time_of_day: None,
             patience: [IDLE_TIMEOUT; 2],
             asked: false,
             serving: false,
@@ -107,6 +112,12 @@ impl Server {
     #[must_use]
     pub fn with_patience(self, first: Duration, next: Duration) -> Self {
         Self { patience: [first, next], ..self }
+    }
+
+    /// The same that says in each response when it was made; time zero is so long after 1970-01-01 UTC.
+    #[must_use]
+    pub fn with_time_of_day(self, at_zero: Duration) -> Self {
+        Self { time_of_day: Some(at_zero), ..self }
     }
 
     /// True once a whole request has come.
@@ -154,7 +165,7 @@ impl Server {
     pub fn handle_timeout(&mut self, now: Timestamp) {
         if self.next_timeout().is_some_and(|at| at <= now) {
             if self.reader.buffered() > 0 {
-                self.refuse(Response::new(Status::REQUEST_TIMEOUT).with("Connection", "close"));
+                self.refuse(now, Response::new(Status::REQUEST_TIMEOUT).with("Connection", "close"));
             }
             self.end();
         }
@@ -186,12 +197,12 @@ impl Server {
                 Ok(None) => return Ok(()),
                 Ok(Some(Item::Request(request))) => {
                     (self.idle, self.asked) = (now, true);
-                    self.answer(&request);
+                    self.answer(now, &request);
                 }
                 // Bodies of requests mean nothing to the methods that are answered (RFC 9110, section 9.3.1).
                 Ok(Some(Item::Body(_) | Item::End)) => {}
                 Ok(Some(Item::Response(..))) => {
-                    self.refuse(Response::new(Status::BAD_REQUEST).with("Connection", "close"));
+                    self.refuse(now, Response::new(Status::BAD_REQUEST).with("Connection", "close"));
                     self.end();
                 }
                 Err(error) => {
@@ -200,7 +211,7 @@ impl Server {
                         HttpError::TooMuch { .. } => Status::HEADER_TOO_LARGE,
                         _ => Status::BAD_REQUEST,
                     };
-                    self.refuse(Response::new(status).with("Connection", "close"));
+                    self.refuse(now, Response::new(status).with("Connection", "close"));
                     self.end();
                     return Err(error);
                 }
@@ -212,16 +223,16 @@ impl Server {
         Ok(())
     }
 
-    fn answer(&mut self, request: &Request) {
+    fn answer(&mut self, now: Timestamp, request: &Request) {
         self.closes = !stays_open(request.version, &request.headers);
         let is_head = request.method == "HEAD";
         match self.found(request) {
-            Ok(resource) => self.serve(request, resource, is_head),
+            Ok(resource) => self.serve(now, request, resource, is_head),
             Err(response) => {
                 // What a refused request has behind it is not waited for.
                 self.closes |= !is_head && request.method != "GET";
                 let response = if self.closes { response.with("Connection", "close") } else { response };
-                self.refuse(response);
+                self.refuse(now, response);
                 self.over |= self.closes;
             }
         }
@@ -245,7 +256,7 @@ impl Server {
         found.ok_or_else(|| Response::new(Status::NOT_FOUND))
     }
 
-    fn serve(&mut self, request: &Request, number: usize, is_head: bool) {
+    fn serve(&mut self, now: Timestamp, request: &Request, number: usize, is_head: bool) {
         let resource = &self.resources[number];
         let response = |status| Response::new(status).with("Content-Type", resource.media_type.clone());
         let (response, bytes) = match resource.length.map(|length| (Asked::of(&request.headers, length), length)) {
@@ -271,15 +282,15 @@ impl Server {
         let response = if self.closes { response.with("Connection", "close") } else { response };
         match bytes {
             None => {
-                self.refuse(response);
+                self.refuse(now, response);
                 self.over |= self.closes;
             }
             Some(_) if is_head => {
-                self.transmit.push_back(response.emit());
+                self.respond(now, response);
                 self.over |= self.closes;
             }
             Some(bytes) => {
-                self.transmit.push_back(response.emit());
+                self.respond(now, response);
                 self.serving = true;
                 self.events.push_back(ServerEvent::Serve(Serve { resource: number, bytes }));
             }
@@ -287,9 +298,15 @@ impl Server {
     }
 
     /// An answer without a body, which says that it has none.
-    fn refuse(&mut self, response: Response) {
+    fn refuse(&mut self, now: Timestamp, response: Response) {
         self.refusals += 1;
-        self.transmit.push_back(response.with("Content-Length", "0").emit());
+        self.respond(now, response.with("Content-Length", "0"));
+    }
+
+    fn respond(&mut self, now: Timestamp, response: Response) {
+        let date = self.time_of_day.map(|at_zero| date(at_zero + now.saturating_since(Timestamp::ZERO)));
+        let response = date.into_iter().fold(response, |response, date| response.with("Date", date));
+        self.transmit.push_back(response.emit());
     }
 
     fn end(&mut self) {

@@ -224,3 +224,23 @@ fn what_is_huge_is_not_kept_at_either_end() {
     server.handle_timeout(Timestamp::from_secs(60));
     assert!(server.is_over() && server.poll_transmit().is_none(), "nothing of it waits");
 }
+
+#[test]
+fn responses_have_a_date_where_the_time_of_day_is_known() {
+    let dates = |mut server: Server| {
+        for (second, request) in [(1, "HEAD /movie.mp4"), (2, "GET /none"), (61, "GET /movie.mp4")] {
+            let request = format!("{request} HTTP/1.1\r\nHost: h\r\n\r\n");
+            server.handle_bytes(Timestamp::from_millis(second * 1_000 + 999), request.as_bytes()).unwrap();
+        }
+        let dates = std::iter::from_fn(|| server.poll_transmit()).map(|response| {
+            let text = String::from_utf8(response).unwrap();
+            text.lines().filter_map(|line| line.strip_prefix("Date: ").map(str::to_owned)).collect::<Vec<_>>()
+        });
+        dates.collect::<Vec<_>>()
+    };
+    // The time of RFC 9110, section 5.6.7.
+    let known = dates(server().with_time_of_day(Duration::from_secs(784_111_777)));
+    let expected = ["49:38", "49:39", "50:38"].map(|time| vec![format!("Sun, 06 Nov 1994 08:{time} GMT")]);
+    assert_eq!(known, expected, "when each was made, once, whatever its status");
+    assert_eq!(dates(server()), [(); 3].map(|()| Vec::<String>::new()), "one without a clock sends none");
+}

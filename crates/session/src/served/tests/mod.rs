@@ -14,6 +14,7 @@ use crate::half::{Arrival, ChannelId, ChannelSet, Channels, Wait};
 use crate::plan::SendingPlan;
 use crate::sound::Sound;
 
+mod ledgers;
 mod rtsp;
 
 const FRAMES: u32 = 25;
@@ -156,7 +157,7 @@ fn bodies(pipe: &Pipe) -> Vec<(u16, Vec<u8>)> {
 /// What one request is answered with, as fast as it is taken.
 fn fetched(path: &str, more: &str) -> Vec<u8> {
     let manner = Manner { pacing: Pacing::Unpaced, ..MANNER };
-    let (mut client, mut pipe) = (http_client(&catalogue(), manner, ms(0)), Pipe::WIDE);
+    let (mut client, mut pipe) = (http_client(&catalogue(), manner, None, ms(0)), Pipe::WIDE);
     say(&mut *client, ms(1), &get(path, more));
     run(&mut *client, &mut pipe, ms(1), ms(1));
     bodies(&pipe).remove(0).1
@@ -182,7 +183,7 @@ fn a_part_of_a_file_is_that_part_of_the_whole_wherever_it_begins_and_ends() {
 
 #[test]
 fn several_requests_on_a_connection_are_answered_in_order_and_recorded() {
-    let (mut client, mut pipe) = (http_client(&catalogue(), MANNER, ms(0)), Pipe::WIDE);
+    let (mut client, mut pipe) = (http_client(&catalogue(), MANNER, None, ms(0)), Pipe::WIDE);
     assert!(!client.has_asked());
     let both = [get("/a%20&%20b.mpg", ""), get("/mp4/a%20%26%20b.mp4", "Range: bytes=-5000\r\n"), get("/none", "")];
     say(&mut *client, ms(5), &both.concat());
@@ -202,7 +203,7 @@ fn several_requests_on_a_connection_are_answered_in_order_and_recorded() {
 #[test]
 fn a_stream_goes_by_the_frame_clock_ahead_of_it_by_a_time_and_begins_anew_where_it_is_endless() {
     let manner = Manner { ahead: Duration::from_millis(200), is_endless: true, ..MANNER };
-    let (mut client, mut pipe) = (http_client(&catalogue(), manner, ms(0)), Pipe::WIDE);
+    let (mut client, mut pipe) = (http_client(&catalogue(), manner, None, ms(0)), Pipe::WIDE);
     say(&mut *client, ms(100), &get("/ts/a%20%26%20b.ts", ""));
     let frames = |client: &mut dyn Client, pipe: &mut Pipe, now| {
         run(client, pipe, now, now);
@@ -233,7 +234,7 @@ fn a_stream_goes_by_the_frame_clock_ahead_of_it_by_a_time_and_begins_anew_where_
 #[test]
 fn a_client_that_takes_little_waits_for_room_and_one_that_takes_much_for_its_turn() {
     let manner = Manner { pacing: Pacing::Unpaced, is_endless: true, ..MANNER };
-    let (mut client, mut pipe) = (http_client(&catalogue(), manner, ms(0)), Pipe { room: 3_000, ..Pipe::WIDE });
+    let (mut client, mut pipe) = (http_client(&catalogue(), manner, None, ms(0)), Pipe { room: 3_000, ..Pipe::WIDE });
     say(&mut *client, ms(1), &get("/ts/a%20%26%20b.ts", ""));
     let wait = client.drive(ms(1), &mut pipe).unwrap();
     assert_eq!((wait.room, wait.timeout, pipe.written.len()), (ChannelSet::of(CONNECTION), None, 3_000));
@@ -247,10 +248,10 @@ fn a_client_that_takes_little_waits_for_room_and_one_that_takes_much_for_its_tur
 
 #[test]
 fn a_connection_that_says_nothing_or_nonsense_ends() {
-    let (mut client, mut pipe) = (http_client(&catalogue(), MANNER, ms(0)), Pipe::WIDE);
+    let (mut client, mut pipe) = (http_client(&catalogue(), MANNER, None, ms(0)), Pipe::WIDE);
     assert_eq!(run(&mut *client, &mut pipe, ms(0), ms(9_999)).timeout, Some(ms(10_000)));
     assert!(client.drive(ms(10_000), &mut pipe).unwrap().finished && pipe.finished && !client.has_asked());
-    let (mut client, mut pipe) = (http_client(&catalogue(), MANNER, ms(0)), Pipe::WIDE);
+    let (mut client, mut pipe) = (http_client(&catalogue(), MANNER, None, ms(0)), Pipe::WIDE);
     say(&mut *client, ms(0), b"SETUP rtsp://a/b RTSP/1.0\r\n\r\n");
     assert!(client.drive(ms(0), &mut pipe).unwrap().finished && pipe.written.starts_with(b"HTTP/1.1 400 "));
     assert_eq!(client.poll_record(), None);

@@ -16,18 +16,19 @@ fn sound() -> Sound {
     Sound::new(AudioTrack::parse(&packet.repeat(50).into()).expect("a track"), 0).expect("it plays")
 }
 
-fn catalogue_of(transport: &str) -> Catalogue {
+pub(super) fn catalogue_of(transport: &str) -> Catalogue {
     let setup = setup_of(transport, Some(&sound()));
     let (file, mp4, ts) = Default::default();
     Catalogue::new(&[Title { name: "a film.mpg".to_owned(), about: String::new(), file, mp4, ts, rtsp: Some(setup) }])
 }
 
-fn client_of(catalogue: &Catalogue, manner: Manner, account: Option<Account>) -> Box<dyn Client> {
+pub(super) fn client_of(catalogue: &Catalogue, manner: Manner, account: Option<Account>) -> Box<dyn Client> {
     rtsp_client(catalogue, manner, account, ms(0), Seed(7).stream("client", &[]))
 }
 
 /// What is written, message by message and packet by packet.
-struct Heard(Reader, usize);
+#[derive(Default)]
+pub(super) struct Heard(Reader, usize);
 
 impl Heard {
     fn items(&mut self, pipe: &Pipe) -> Vec<Item> {
@@ -49,7 +50,7 @@ fn ask(client: &mut dyn Client, pipe: &mut Pipe, heard: &mut Heard, now: Timesta
 }
 
 /// Sets up the streams of the film, on channels 0 to 3, and plays it at a time.
-fn play(client: &mut dyn Client, pipe: &mut Pipe, heard: &mut Heard, now: Timestamp, streams: usize) {
+pub(super) fn play(client: &mut dyn Client, pipe: &mut Pipe, heard: &mut Heard, now: Timestamp, streams: usize) {
     let mut session = String::new();
     for stream in 0..streams {
         let channels = format!("{}-{}", 2 * stream, 2 * stream + 1);
@@ -78,6 +79,7 @@ fn video_and_sound_go_between_the_messages_each_on_its_channels_with_reports() {
     let media: Vec<&str> = text.lines().filter(|line| line.starts_with("m=")).collect();
     assert_eq!(media, ["m=video 0 RTP/AVP 32", "m=audio 0 RTP/AVP 14"], "{text}");
     assert!(text.contains("b=RS:") && client.has_asked());
+    assert!(text.contains("\r\na=range:npt=0-1.000\r\n"), "it lasts a second: {text}");
     play(&mut *client, &mut pipe, &mut heard, ms(100), 2);
     run(&mut *client, &mut pipe, ms(100), ms(20_000));
     let mut of_channels: [Vec<Vec<u8>>; 4] = Default::default();
@@ -372,4 +374,28 @@ fn what_is_no_rtsp_in_the_middle_of_a_movie_is_answered_behind_the_packet_and_en
         let [Item::Interleaved { channel: 0, .. }, Item::Response(refused)] = &rest[..] else { panic!("{rest:?}") };
         assert_eq!((refused.status.0, client.poll_record().unwrap().ending), (400, Ending::Left));
     }
+}
+
+#[test]
+fn each_session_has_a_description_of_its_own_and_one_without_an_end_says_so() {
+    let catalogue = catalogue_of("rtsp");
+    let described = |seed, is_endless| {
+        let manner = Manner { is_endless, ..MANNER };
+        let mut client = rtsp_client(&catalogue, manner, None, ms(0), Seed(seed).stream("client", &[]));
+        let (mut pipe, mut heard) = (Pipe::WIDE, Heard::default());
+        let mut ask = |number| {
+            let text = format!("DESCRIBE rtsp://a/a%20film.mpg RTSP/1.0\r\nCSeq: {number}");
+            String::from_utf8(super::rtsp::ask(&mut *client, &mut pipe, &mut heard, ms(1), &text).body).unwrap()
+        };
+        let first = ask(0);
+        assert_eq!(ask(1), first, "within a session it is the same");
+        let line = |name: &str| first.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned).unwrap();
+        (line("o="), line("a=range:"))
+    };
+    let ((first, range), (second, _), (_, endless)) = (described(1, false), described(2, false), described(3, true));
+    assert_ne!(first, second);
+    let fields: Vec<&str> = first.split(' ').collect();
+    let ["-", number, "0", "IN", "IP4", "0.0.0.0"] = fields[..] else { panic!("{first}") };
+    assert!(number.parse::<i64>().is_ok_and(|number| number > 1 << 32), "drawn of 63 bits: {number}");
+    assert_eq!((range.as_str(), endless.as_str()), ("npt=0-1.000", "npt=0-"));
 }

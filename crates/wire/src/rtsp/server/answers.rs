@@ -4,6 +4,7 @@ use super::{Asked, CONTROL, Pending, Playing, Presentation, Server, ServerEvent,
 use crate::message::Status;
 use crate::rtsp::message::{Request, Response};
 use crate::rtsp::range::NptRange;
+use crate::sdp;
 
 impl Server {
     pub(super) fn describe(&self, request: &Request) -> Response {
@@ -15,7 +16,8 @@ impl Server {
         }
         let Some((number, _)) = self.found(&request.uri) else { return Response::new(Status::NOT_FOUND) };
         let base = format!("{}/", request.uri.trim_end_matches('/'));
-        let body = with_control(&self.settings.presentations[number]).into_bytes();
+        let text = with_control(&self.settings.presentations[number]);
+        let body = self.described_as.iter().fold(text, |text, number| sdp::with_session(&text, *number)).into_bytes();
         let response = Response::new(Status::OK).with("Content-Base", base).with("Content-Type", "application/sdp");
         Response { body, ..response }
     }

@@ -76,6 +76,8 @@ pub struct Server {
     has_played: bool,
     pending: Option<Pending>,
     session: String,
+    /// The number of this session in descriptions; `None`: as they are.
+    described_as: Option<u64>,
     challenge: Option<Challenge>,
     transmit: VecDeque<Vec<u8>>,
     events: VecDeque<ServerEvent>,
@@ -105,6 +107,7 @@ impl Server {
             pending: None,
             asked: false,
             session,
+            described_as: None,
             challenge,
             transmit: VecDeque::new(),
             events: VecDeque::new(),
@@ -118,6 +121,12 @@ impl Server {
     #[must_use]
     pub fn with_patience(self, first: Duration) -> Self {
         Self { first_request: first, ..self }
+    }
+
+    /// The same whose descriptions are of a session with this number, which no other one has (RFC 8866, section 5.2).
+    #[must_use]
+    pub fn described_as(self, number: u64) -> Self {
+        Self { described_as: Some(number), ..self }
     }
 
     /// Takes the next bytes of the connection.
