@@ -9,8 +9,6 @@ use framewire_recording::{SentRecords, WriteError, network_packets, read_receive
 use framewire_scenario::Scenario;
 use framewire_session::lifecycle::FlowOutcome;
 use framewire_session::{FlowRecording, FlowSetup};
-use framewire_transport::TransportKind;
-use framewire_transport::registry::{Format, RtpContent};
 use framewire_world::{
     Content, FlowPackets, RunDescription, contradiction, flow_log, load_sound, received_file, received_sound,
     write_documents,
@@ -55,10 +53,7 @@ pub fn join(sender: &Path, receiver: &Path, out: &Path) -> Result<Joined, RealEr
         FlowLog { flow: named.flow, transport: named.transport, status: named.status, frames: named.frames, ..records };
     let summary = write_run(out, std::slice::from_ref(&log), scenario.playout)?.remove(0);
     keep_received(&setup, &received, out)?;
-    let accuracy = accuracy(
-        &sent.document["accuracy"][setup.name()],
-        contradiction(&summary, &with_sound_before_tables(&summary, &received, &flow)),
-    );
+    let accuracy = accuracy(&sent.document["accuracy"][setup.name()], contradiction(&summary, &flow));
     let description = RunDescription {
         world: "real",
         scenario: &scenario,
@@ -195,32 +190,6 @@ fn accuracy(sent: &Value, contradiction: Option<String>) -> Value {
         "wakes": { "sender": sent["wakes"]["sender"] },
     })
 }
-
-/// What a receiver counted that reads the tables of a transport stream: of the sound before the first ones it knows nothing, which is no
-/// contradiction (ISO/IEC 13818-1, 2.4.4: a program is known by its tables).
-fn with_sound_before_tables(summary: &Summary, received: &Side, flow: &FlowOutcome) -> FlowOutcome {
-    let mut counted = flow.clone();
-    let in_tables = received.text("session").is_none()
-        && received.text("announcement").and_then(transport_of).is_some_and(|kind| {
-            matches!(kind.profile().parts.format, Format::Ts | Format::Rtp(RtpContent::TransportStream))
-        });
-    if let (true, Some(sound)) = (in_tables, summary.sound) {
-        let whole = sound.fates.whole();
-        let missed = whole.saturating_sub(counted.received.complete_sound);
-        if missed <= MOST_BEFORE_TABLES {
-            counted.received.complete_sound = counted.received.complete_sound.max(whole);
-        }
-    }
-    counted
-}
-
-/// The transport that an announcement names.
-fn transport_of(announcement: &str) -> Option<TransportKind> {
-    announcement.split_ascii_whitespace().find_map(|word| word.strip_prefix("transport="))?.parse().ok()
-}
-
-/// Packets of sound that stand before the first frame of a movie at the most: half a second of AAC at 48 kHz, of 1,024 samples each.
-const MOST_BEFORE_TABLES: u32 = 24;
 
 /// How the stream ended, and what the receiver counted.
 fn outcome(sent: &Side, received: &Side) -> FlowOutcome {
