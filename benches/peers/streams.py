@@ -67,7 +67,9 @@ def _sent_to(peer: ModuleType, link: Link) -> Outcome:
                 sent = ended(sender, 40)
             said = ended(receiver, 8 if peer is ffmpeg else 2)
     if not (link.folder / "sent" / "run.json").exists():
-        raise RuntimeError(f"framewire did not send: {sent}")
+        if lack := lacking(said):
+            raise Unable(lack)
+        raise RuntimeError(f"framewire did not send: {last_line(sent)}")
     return _judged(peer, link, link.out, said)
 
 

@@ -174,6 +174,7 @@ def experimental(results: dict[Case, Result]) -> list[str]:
     for case, result in results.items():
         found = ways.setdefault((case.transport, case.codec), set())
         found |= {case.way} if result.kind == "whole" else set()
+        found |= {way for way, other in NOT_OURS if other == case.transport}
     names = {frozenset(): "both ways", frozenset({"to"}): "received", frozenset({"from"}): "sent"}
     return [
         f"{codec} by `{transport}` ({names[frozenset(found)]})"
