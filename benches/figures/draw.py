@@ -24,6 +24,7 @@ import hybrid
 import ladder
 import links
 import ouwens
+import real
 import results
 import scenario
 import transports
@@ -40,6 +41,7 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "emulator": emulator.draw,
     "ladder": ladder.draw,
     "links": links.draw,
+    "real": real.draw,
     "reproduce-balk": balk.draw,
     "reproduce-ouwens": ouwens.draw,
     "results": results.draw,
