@@ -121,7 +121,8 @@ def parts_of(name: str) -> Parts | None:
     >>> parts_of("rtp+tcp"), parts_of("bulk")
     (Parts(queue='direct', format='rtp', session='rfc4571', socket='stream', overflow=None, asks=False), None)
     """
-    return next((one.parts for one in TRANSPORTS if one.name == name and one.name in CARRIERS), None)
+    known = current_name(name)
+    return next((one.parts for one in TRANSPORTS if one.name == known and known in CARRIERS), None)
 
 
 def of_family(family: str) -> tuple[str, ...]:
@@ -134,8 +135,12 @@ def of_family(family: str) -> tuple[str, ...]:
 
 
 def current_name(name: str) -> str:
-    """What a transport is called now that had another name in an earlier version."""
-    return _native.FORMER_NAMES.get(name, name)
+    """What a transport is called in the table that was named otherwise: as a combination, or in an earlier version.
+
+    >>> current_name("rtp"), current_name("better"), current_name("bulk")
+    ('udp-blocking', 'vtp-hybrid', 'bulk')
+    """
+    return _native.canonical_transport(name) or name
 
 
 DATAGRAM = of_family("datagram")

@@ -87,3 +87,9 @@ def test_transports_whose_receivers_ask_are_refused_before() -> None:
             continue
     assert sorted(told) == ["http", "http+fmp4", "http+ts", "rtsp", "rtsp+udp"]
     assert all("its receiver asks for the movie; --serve" in said for said in told.values())
+
+
+@pytest.mark.parametrize(("written", "is_sent"), [("rtp", True), ("rtp+dependency", True), ("mp4+tcp", False)])
+def test_a_transport_may_be_called_by_its_parts(written: str, is_sent: bool) -> None:
+    with pytest.raises(WasRead) if is_sent else pytest.raises(InputError, match="its receiver asks for the movie"):
+        ends.send("lab", NOWHERE, transport=written)

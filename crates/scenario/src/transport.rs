@@ -217,6 +217,14 @@ impl Transport {
         }
     }
 
+    /// The transport that a scenario calls so, by any of its names: `rtp` is `udp-blocking`.
+    ///
+    /// # Errors
+    /// As of a scenario that names it: no transport is called so, or its parts make no sense together.
+    pub fn of_name(name: &str) -> Result<Self, ScenarioError> {
+        Self::parse("transport", name)
+    }
+
     fn parse(path: &str, name: &str) -> Result<Self, ScenarioError> {
         // One that is called otherwise now is still read by the name that it had.
         let known =

@@ -24,7 +24,7 @@ from framewire.endpoint.sessions import CONTROLLERS, MAX_SIZE, Interrupted
 from framewire.endpoint.sessions import receive as receive_stream
 from framewire.errors import InputError, RunError
 from framewire.real.ends import DAMAGED, SILENCE_S, WAIT_S
-from framewire.transports import CARRIERS
+from framewire.transports import CARRIERS, parts_of
 
 __all__ = ["receive"]
 
@@ -124,7 +124,7 @@ def receive(
         _record_movie(as_json, server, transport=transport or "udp", codec=codec, sdp=sdp, damaged=damaged, **common)
         return
     refuse_given(context, "asks a server for a title; it is of a movie, without TITLE", OF_A_MOVIE_RECEIVED)
-    if transport in CARRIERS:
+    if transport is not None and parts_of(transport) is not None:
         raise InputError(f"--transport {transport}: what is carried so has no title: leave {title!r} out")
     controller = controller_of(transport)
     _receive_adaptive(

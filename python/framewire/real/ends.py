@@ -314,7 +314,7 @@ def _check_transport(name: str, instead: str) -> None:
     parts = parts_of(name)
     if parts is not None and parts.asks:
         raise InputError(f"--transport {name}: its receiver asks for the movie; {instead}")
-    if name in CARRIERS:
+    if parts is not None:
         return
     if name in {one.name for one in TRANSPORTS}:
         raise InputError(f'transport = "{name}": does not carry a movie by itself; {", ".join(_entries())} do')

@@ -43,6 +43,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace_rates, module)?)?;
     module.add_function(wrap_pyfunction!(trace_mean_rate, module)?)?;
     module.add_function(wrap_pyfunction!(scenario_schema, module)?)?;
+    module.add_function(wrap_pyfunction!(canonical_transport, module)?)?;
     module.add_function(wrap_pyfunction!(transports, module)?)
 }
 
@@ -256,6 +257,12 @@ type Settings = (Option<u64>, u32, Option<u64>);
 fn nearest(word: &str, known: Vec<String>) -> Option<String> {
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     framewire_scenario::nearest(word, &known).map(str::to_owned)
+}
+
+/// What a transport is called in the table, by any of its names (`rtp` is `udp-blocking`); `None` where none is called so.
+#[pyfunction]
+fn canonical_transport(name: &str) -> Option<&'static str> {
+    Transport::of_name(name).ok().map(Transport::as_str)
 }
 
 /// All transports: name, family (`datagram`, `stream`, `adaptive`, `bulk` or `external`) and what each does; its parts,
