@@ -39,6 +39,7 @@ __all__ = [
     "__sources__",
     "__version__",
     "ask_movie",
+    "canonical_transport",
     "check_toml",
     "inspect_ladder",
     "join_sides",
