@@ -62,14 +62,15 @@ def received(url: str, out: Path) -> tuple[list[Path], list[str]]:
     return kept, [event["reason"] for event in events if event["event"] == "sound left out"]
 
 
-def suffix(codec: str) -> str:
-    """Of MPEG audio neither a description nor an index says the layer."""
-    return ".mp2" if codec == "mp3" else f".{codec}"
-
-
 def check(original: list[str], came: list[str]) -> None:
     assert 0 <= len(original) - len(came) <= 3, "all but what begins after the last picture"
     assert came == original[: len(came)]
+
+
+def check_kept(kept: Path, codec: str, film: Path) -> None:
+    """What framewire kept of a film's sound. Of MPEG audio neither a description nor an index says the layer."""
+    assert kept.suffix == (".mp2" if codec == "mp3" else f".{codec}")
+    check(packets(film), packets(kept))
 
 
 @pytest.mark.parametrize("codec", ENCODERS)
@@ -77,8 +78,7 @@ def test_sound_of_a_server_of_rtsp_comes_packet_for_packet(
     codec: str, films: dict[str, Path], by_rtsp: Server, tmp_path: Path
 ) -> None:
     (kept,), _ = received(by_rtsp.url(f"/{films[codec].name}"), tmp_path / "came")
-    assert kept.suffix == suffix(codec)
-    check(packets(films[codec]), packets(kept))
+    check_kept(kept, codec, films[codec])
 
 
 @pytest.mark.parametrize("codec", ENCODERS)
@@ -96,8 +96,7 @@ def test_sound_of_a_file_comes_packet_for_packet(
     codec: str, films: dict[str, Path], by_http: Server, tmp_path: Path
 ) -> None:
     (kept,), left_out = received(by_http.url(f"/mp4/{films[codec].stem}.mp4"), tmp_path / "came")
-    assert kept.suffix == suffix(codec)
-    check(packets(films[codec]), packets(kept))
+    check_kept(kept, codec, films[codec])
     assert not left_out
 
 
@@ -107,8 +106,7 @@ def test_sound_in_fragments_comes_packet_for_packet(codec: str, films: dict[str,
     subprocess.run([*command, "frag_keyframe+empty_moov+default_base_moof", tmp_path / "film.mp4"], check=True)
     with of_python(tmp_path) as server:
         (kept,), _ = received(f"{server}/film.mp4", tmp_path / "came")
-    assert kept.suffix == suffix(codec)
-    check(packets(films[codec]), packets(kept))
+    check_kept(kept, codec, films[codec])
 
 
 @pytest.mark.parametrize("codec", ENCODERS)
@@ -122,8 +120,7 @@ def test_sound_of_a_transport_stream_comes_packet_for_packet_and_opus_is_left_ou
         assert "film-opus.mkv: http+ts without its sound: " in by_http.said
         return
     (kept,) = found
-    assert kept.suffix == suffix(codec)
-    check(packets(films[codec]), packets(kept))
+    check_kept(kept, codec, films[codec])
 
 
 def test_sound_that_is_not_received_is_left_out_with_the_reason(films: dict[str, Path], tmp_path: Path) -> None:
