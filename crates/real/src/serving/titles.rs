@@ -75,9 +75,12 @@ fn setup(flow: &Flow, exhibit: &Exhibit, tell: &mut dyn FnMut(Event)) -> Result<
     let silent = SendingPlan::new(plan.movie().clone(), Timestamp::ZERO);
     let built = match FlowSetup::of_movie(flow, plan.clone(), ssrc) {
         Err(error) if plan.sound().is_some() => {
-            let (name, transport) = (exhibit.name.clone(), flow.transport().to_string());
-            tell(Event::SoundLeftOut { name, transport, reason: error.to_string() });
-            FlowSetup::of_movie(flow, silent, ssrc)
+            let without = FlowSetup::of_movie(flow, silent, ssrc);
+            if without.is_ok() {
+                let (name, transport) = (exhibit.name.clone(), flow.transport().to_string());
+                tell(Event::SoundLeftOut { name, transport, reason: error.to_string() });
+            }
+            without
         }
         built => built,
     };
