@@ -4,7 +4,7 @@
 
 use framewire_media::access_unit::Codec;
 use framewire_session::half::{Arrival, ChannelId, ChannelKind, Channels, Half};
-use framewire_session::{Announcement, AskedFor, DescribedSound, FlowRecording, MOVIE_CHANNEL, ReceiverSession};
+use framewire_session::{Announcement, ClientRequest, DescribedSound, FlowRecording, MOVIE_CHANNEL, ReceiverSession};
 use framewire_transport::socket::{DatagramSend, SocketError};
 use framewire_units::{DataSize, Duration, Seed, Timestamp};
 use framewire_wire::sdp;
@@ -62,15 +62,15 @@ fn cut(data: &[u8]) -> (&[u8], &[u8]) {
 }
 
 /// What is asked for of a server; of RTSP what its description says, if that can be received.
-fn asked(kind: usize, description: &str) -> Option<AskedFor> {
+fn asked(kind: usize, description: &str) -> Option<ClientRequest> {
     if kind < 2 {
-        return Some(AskedFor::Http { host: "h".to_owned(), path: "/m".to_owned(), is_file: kind == 0 });
+        return Some(ClientRequest::Http { host: "h".to_owned(), path: "/m".to_owned(), is_file: kind == 0 });
     }
     let video = sdp::read(description).ok();
     let sound = sdp::read_sound(description).ok().and_then(|one| DescribedSound::of(&one).ok()).map(Box::new);
     let codec = video.as_ref().and_then(|one| Announcement::codec_in_rtp(&one.encoding_name)).unwrap_or(Codec::H264);
     let payload_type = video.map_or(96, |one| one.payload_type);
-    Some(AskedFor::Rtsp { url: "rtsp://h/m".to_owned(), account: None, codec, payload_type, sound })
+    Some(ClientRequest::Rtsp { url: "rtsp://h/m".to_owned(), account: None, codec, payload_type, sound })
 }
 
 fn listen(mut receiver: ReceiverSession, data: &[u8], pieces: u8, step: Duration) {

@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use framewire_scenario::{Pacing, Scenario};
 use framewire_session::half::Arrival;
-use framewire_session::served::{CONNECTION, Catalogue, Client, Manner, Opening, Title, http_client, rtsp_client};
+use framewire_session::served::{CONNECTION, Catalogue, Client, ServingPolicy, Opening, Title, http_client, rtsp_client};
 use framewire_session::{FlowSetup, SendingPlan, StreamSetup};
 use framewire_units::{Duration, Seed, Timestamp};
 use framewire_wire::rtsp::{Item, Reader};
@@ -14,7 +14,7 @@ use crate::said::{Said, movie};
 /// The most that is said to this input: the movie, at every few bytes of it.
 const MOST_SAID: usize = 1 << 21;
 
-const MANNER: Manner = Manner {
+const POLICY: ServingPolicy = ServingPolicy {
     pacing: Pacing::Sender,
     ahead: Duration::from_millis(40),
     is_endless: false,
@@ -44,14 +44,14 @@ pub(crate) fn run(data: &[u8]) {
     let data = &data[..data.len().min(8 << 10)];
     let (piece, step) = (usize::from(pieces) + 1, Duration::from_millis(u64::from(millis) * 20));
     let room = if room == u8::MAX { usize::MAX } else { 8 * (usize::from(room) + 1) };
-    let mut http = http_client(&CATALOGUE, MANNER, None, Timestamp::ZERO);
+    let mut http = http_client(&CATALOGUE, POLICY, None, Timestamp::ZERO);
     let said = talk(&mut *http, data, piece, room, step);
     assert!(said.is_empty() || b"HTTP/1.1 ".starts_with(&said[..said.len().min(9)]));
     let random = || Seed(1).stream("served", &[]);
     // What is asked for in a session that is called so is asked for in the one that there is.
     let session = format!("{:016X}", random().next_u64());
     let data = replaced(data, b"THE-SESSION-HERE", session.as_bytes());
-    let mut rtsp = rtsp_client(&CATALOGUE, MANNER, None, Timestamp::ZERO, random());
+    let mut rtsp = rtsp_client(&CATALOGUE, POLICY, None, Timestamp::ZERO, random());
     let said = talk(&mut *rtsp, &data, piece, room, step);
     let mut reader = Reader::default();
     reader.feed(&said);

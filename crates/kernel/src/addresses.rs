@@ -1,12 +1,12 @@
-//! Where one end of a flow is, and where the other.
+//! The addresses of the two ends of a flow.
 
 use std::net::{IpAddr, SocketAddr};
 
 use framewire_session::half::End;
 
-/// Where one end of a flow is.
+/// The addresses of a flow, seen from one of its ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct FlowAddresses {
     /// Which end.
     pub end: End,
     /// The address of this host, and the port of the flow here: the first one, or 0 for any that is free.
@@ -15,7 +15,7 @@ pub struct Place {
     pub peer: Option<SocketAddr>,
 }
 
-impl Place {
+impl FlowAddresses {
     /// The address here of a channel whose port is by so much higher than that of the flow.
     pub(crate) fn own(&self, port: u16) -> SocketAddr {
         at(self.own, port)

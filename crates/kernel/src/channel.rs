@@ -11,7 +11,7 @@ use framewire_sockets::{
 use framewire_transport::socket::SocketError;
 use framewire_units::DataSize;
 
-use crate::addresses::{Listened, Place};
+use crate::addresses::{FlowAddresses, Listened};
 use crate::options::{options_of, udp_options};
 
 /// Datagrams and connections of others that one look passes over.
@@ -60,20 +60,24 @@ pub(crate) enum Taken {
 
 impl Channel {
     /// Opens what can be opened before the flow begins: not the connections of this end.
-    pub(crate) fn open(setup: &ChannelSetup, place: &Place, shared: Option<DataSize>) -> Result<Self, OpenError> {
-        let (own, peer) = (place.own(setup.port), place.peer(setup.port));
+    pub(crate) fn open(
+        setup: &ChannelSetup,
+        addresses: &FlowAddresses,
+        shared: Option<DataSize>,
+    ) -> Result<Self, OpenError> {
+        let (own, peer) = (addresses.own(setup.port), addresses.peer(setup.port));
         let socket = match &setup.sockets {
             SocketsSetup::Stream(opened_by, settings) => {
-                let options = options_of(place.end, settings);
+                let options = options_of(addresses.end, settings);
                 match peer {
-                    Some(peer) if *opened_by == place.end => {
+                    Some(peer) if *opened_by == addresses.end => {
                         Socket::Closed(options, Some(own).filter(|own| own.port() > 0), peer)
                     }
                     _ => Socket::Listening(TcpListener::bind(own, &options)?),
                 }
             }
             SocketsSetup::Datagram(ends) => {
-                let own_end = if place.end == End::Sender { 0 } else { 1 };
+                let own_end = if addresses.end == End::Sender { 0 } else { 1 };
                 let options = udp_options(&ends[own_end], shared);
                 match peer {
                     Some(peer) => Socket::datagrams(own, peer, &options)?,

@@ -19,7 +19,7 @@ mod sockets;
 mod tests;
 mod wakes;
 
-pub use addresses::Place;
+pub use addresses::FlowAddresses;
 pub use options::{sample_connection, tcp_options};
 pub use sockets::FlowSockets;
 pub use wakes::{FlowLateness, Lateness, Wakes};

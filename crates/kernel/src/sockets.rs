@@ -13,7 +13,7 @@ use framewire_sockets::{Interest, OpenError, TcpReceiver, TcpSender, UdpSender, 
 use framewire_transport::socket::{DatagramSend, DatagramSocket, SocketError, StreamSocket};
 use framewire_units::{DataSize, Duration, Timestamp};
 
-use crate::addresses::Place;
+use crate::addresses::FlowAddresses;
 use crate::channel::{Channel, Socket, Taken};
 use crate::options::sample_connection;
 
@@ -56,7 +56,7 @@ impl<C: Clock> FlowSockets<C> {
     ///
     /// # Errors
     /// When a port is taken, or the kernel does not make a socket as the flow says.
-    pub fn open(setups: &[ChannelSetup], place: &Place, clock: C) -> Result<Self, OpenError> {
+    pub fn open(setups: &[ChannelSetup], addresses: &FlowAddresses, clock: C) -> Result<Self, OpenError> {
         let send_buffer_of = |setup: &ChannelSetup| {
             let SocketsSetup::Datagram([sender, _]) = &setup.sockets else { return None };
             let SendBuffer::Of(other) = sender.send_buffer else { return None };
@@ -64,7 +64,7 @@ impl<C: Clock> FlowSockets<C> {
             let SocketsSetup::Datagram([sender, _]) = &other.sockets else { return None };
             if let SendBuffer::Own(size) = sender.send_buffer { size } else { None }
         };
-        let channels = setups.iter().map(|setup| Channel::open(setup, place, send_buffer_of(setup)));
+        let channels = setups.iter().map(|setup| Channel::open(setup, addresses, send_buffer_of(setup)));
         Ok(Self::of(channels.collect::<Result<_, _>>()?, vec![0; READ_SIZE], clock))
     }
 
@@ -121,9 +121,9 @@ impl<C: Clock> FlowSockets<C> {
     ///
     /// # Errors
     /// When its port is taken, or the kernel does not make a socket as it is to be.
-    pub fn add(&mut self, setup: &ChannelSetup, place: &Place) -> Result<(), OpenError> {
+    pub fn add(&mut self, setup: &ChannelSetup, addresses: &FlowAddresses) -> Result<(), OpenError> {
         self.channels.retain(|channel| channel.id != setup.id);
-        let mut channel = Channel::open(setup, place, None)?;
+        let mut channel = Channel::open(setup, addresses, None)?;
         channel.listened.expected = self.channels.first().and_then(|first| first.listened.expected);
         self.channels.push(channel);
         Ok(())

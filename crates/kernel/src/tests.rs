@@ -18,7 +18,7 @@ const ANY: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST
 type Sockets = FlowSockets<RunClock>;
 
 fn open(setups: &[ChannelSetup], end: End, own: SocketAddr, peer: Option<SocketAddr>) -> Sockets {
-    FlowSockets::open(setups, &Place { end, own, peer }, RunClock::start()).expect("there are ports")
+    FlowSockets::open(setups, &FlowAddresses { end, own, peer }, RunClock::start()).expect("there are ports")
 }
 
 fn stream(opened_by: End) -> ChannelSetup {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use framewire_endpoint::random_session;
 use framewire_media::access_unit::Codec;
-use framewire_real::{AskOptions, DescribedStreams, Event, RealError, ReceiveOptions, Received, SendOptions, Sent};
+use framewire_real::{ClientOptions, DescribedStreams, Event, RealError, ReceiveOptions, Received, SendOptions, Sent};
 use framewire_sim::Cancel;
 use framewire_units::{DataSize, Duration};
 use framewire_wire::rtsp::Account;
@@ -113,7 +113,7 @@ fn ask_movie(
     most: &str,
 ) -> PyResult<String> {
     let most = most.parse().map_err(|error| refusal(format!("at most \"{most}\" may come: {error}; as 16 GB")))?;
-    let options = AskOptions {
+    let options = ClientOptions {
         address: address("the server's", at)?,
         is_rtsp,
         host,
@@ -126,7 +126,7 @@ fn ask_movie(
     };
     let (received, interruption) = interruptible(py, &Cancel::new(), |cancel| {
         let mut said = |event: &Event| tell(&listener, &event.to_json());
-        framewire_real::ask(&options, &|| cancel.is_raised(), &mut said)
+        framewire_real::receive_from_server(&options, &|| cancel.is_raised(), &mut said)
     });
     conclude(py, received.map(|received| of_received(&received)), interruption)
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use framewire_real::{Event, Exhibit, Manner, Scheme, ServeOptions, Served};
+use framewire_real::{Event, Scheme, ServeOptions, Served, ServedMovie, ServingPolicy};
 use framewire_scenario::Pacing;
 use framewire_sim::Cancel;
 use framewire_units::Duration;
@@ -50,16 +50,16 @@ fn serve_movies(
     patience_s: f64,
     account: Option<(String, String)>,
 ) -> PyResult<String> {
-    let exhibit = |(name, path, media_type, about, movie): Shown<'_>| {
+    let movie = |(name, path, media_type, about, movie): Shown<'_>| {
         let content = movie.get().content.clone();
-        Exhibit { name, path, media_type, about, content }
+        ServedMovie { name, path, media_type, about, content }
     };
-    let exhibits: Vec<Exhibit> = movies.into_iter().map(exhibit).collect();
+    let movies: Vec<ServedMovie> = movies.into_iter().map(movie).collect();
     let options = ServeOptions {
         scheme: Scheme::named(scheme)
             .ok_or_else(|| refusal(format!("scheme \"{scheme}\": http and rtsp are served")))?,
         address: address("listening", at)?,
-        manner: Manner {
+        policy: ServingPolicy {
             pacing: if is_paced { Pacing::Sender } else { Pacing::Unpaced },
             ahead: Duration::try_from_secs_f64(ahead_s).map_err(|_| refusal(format!("{ahead_s} s ahead")))?,
             is_endless,
@@ -74,7 +74,7 @@ fn serve_movies(
     let scenario = &scenario.get().0;
     let (served, interruption) = interruptible(py, &Cancel::new(), |cancel| {
         let mut said = |event: &Event| tell(&listener, &event.to_json());
-        framewire_real::serve(scenario, &exhibits, &options, &|| cancel.is_raised(), &mut said)
+        framewire_real::serve(scenario, &movies, &options, &|| cancel.is_raised(), &mut said)
     });
     conclude(py, served.map(|served| of_served(&served)), interruption)
 }

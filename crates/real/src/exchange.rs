@@ -138,7 +138,7 @@ fn arrival(realtime_nanos: Option<u64>) -> i64 {
 
 /// What a question says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Asked {
+pub(crate) struct Question {
     /// Of which stream.
     pub(crate) session: u64,
     /// What is announced of it.
@@ -178,32 +178,32 @@ impl Answers {
     ///
     /// # Errors
     /// When the socket is broken.
-    pub(crate) fn answer(&mut self) -> Result<Option<Asked>, SocketError> {
+    pub(crate) fn answer(&mut self) -> Result<Option<Question>, SocketError> {
         loop {
             let UdpRead::Datagram { length, realtime_nanos, from, .. } = self.socket.receive(&mut self.buffer)? else {
                 return Ok(None);
             };
             let came = framewire_endpoint::Clock::arrival(&self.clock, realtime_nanos).as_nanos();
-            let Ok(question) = Exchange::parse(&self.buffer[..length]) else {
+            let Ok(message) = Exchange::parse(&self.buffer[..length]) else {
                 // Of other programs there is RTCP, which says when they leave (RFC 3550, section 6.6).
                 let leaves = Compound::parse(&self.buffer[..length]).is_ok_and(|compound| !compound.leaving.is_empty());
                 self.has_left |= leaves;
                 continue;
             };
-            let is_other = self.session.is_some_and(|session| session != question.session);
-            if question.kind == Kind::Answer || is_other {
+            let is_other = self.session.is_some_and(|session| session != message.session);
+            if message.kind == Kind::Answer || is_other {
                 continue;
             }
-            let answer = question.answer(came, self.clock.now().as_nanos()).to_bytes();
-            let asked = Asked {
-                session: question.session,
-                text: question.text.to_owned(),
+            let answer = message.answer(came, self.clock.now().as_nanos()).to_bytes();
+            let question = Question {
+                session: message.session,
+                text: message.text.to_owned(),
                 from,
-                has_ended: question.kind == Kind::End,
+                has_ended: message.kind == Kind::End,
             };
             // Those that cannot be answered ask again.
             let _ = self.socket.send_to(&answer, from);
-            return Ok(Some(asked));
+            return Ok(Some(question));
         }
     }
 

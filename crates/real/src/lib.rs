@@ -16,9 +16,8 @@
     reason = "this crate is a world: it opens sockets, reads clocks and waits"
 )]
 
-mod asking;
+mod client;
 mod clocks;
-mod described;
 mod directory;
 mod error;
 mod events;
@@ -28,18 +27,19 @@ mod receiving;
 mod recorded;
 mod sending;
 mod serving;
+mod session_description;
 
-pub use asking::{AskOptions, ask};
+pub use client::{ClientOptions, receive_from_server};
 pub use clocks::{Alignment, Sample};
-pub use described::{DescribedStreams, described_streams};
 pub use error::RealError;
 pub use events::{Event, Listener};
 pub use framewire_session::Announcement;
-pub use framewire_session::served::Manner;
+pub use framewire_session::served::ServingPolicy;
 pub use join::{Joined, join};
 pub use receiving::{ReceiveOptions, Received, receive};
 pub use sending::{SendOptions, Sent, send};
-pub use serving::{Exhibit, MOST_CLIENTS, Scheme, ServeOptions, Served, serve};
+pub use serving::{MOST_CLIENTS, Scheme, ServeOptions, Served, ServedMovie, serve};
+pub use session_description::{DescribedStreams, described_streams};
 
 use framewire_units::Duration;
 

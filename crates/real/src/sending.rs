@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use framewire_endpoint::{RunClock, random_session};
-use framewire_kernel::{FlowSockets, Lateness, Place, Wakes};
+use framewire_kernel::{FlowAddresses, FlowSockets, Lateness, Wakes};
 use framewire_recording::spool::Spool;
 use framewire_recording::{SentRecords, WriteError};
 use framewire_scenario::{FlowKind, Rtcp, Scenario};
@@ -81,8 +81,8 @@ pub fn send(
         describe(&announcement, content, options.peer, file)?;
     }
     let mut questions = compare(&announcement, options, is_stopped, listener)?;
-    let place = Place { end: End::Sender, own: any_like(options.peer), peer: Some(options.peer) };
-    let mut sockets = FlowSockets::open(&setup.channels(), &place, RunClock::start())?;
+    let addresses = FlowAddresses { end: End::Sender, own: any_like(options.peer), peer: Some(options.peer) };
+    let mut sockets = FlowSockets::open(&setup.channels(), &addresses, RunClock::start())?;
     sockets.connect()?;
     if !sockets.wait_for_peer(options.patience, TICK, is_stopped)? {
         return Err(RealError::Stopped);

@@ -7,8 +7,8 @@
 
 mod adaptive;
 mod announcement;
-mod asked;
 mod channels;
+mod client_request;
 mod content;
 mod dependencies;
 pub mod exchange;
@@ -17,6 +17,7 @@ mod frame_counts;
 pub mod half;
 pub mod lifecycle;
 mod plan;
+mod receivable;
 mod receiver;
 mod rtcp;
 mod rtcp_records;
@@ -26,10 +27,10 @@ mod sound;
 
 pub use adaptive::{AdaptiveReceiver, AdaptiveSender, LadderContent, LadderContentError};
 pub use announcement::{Announcement, AnnouncementError};
-pub use asked::{AskedFor, FoundSound, codec_of, codec_of_file};
 pub use channels::{
     Carries, ChannelSetup, DatagramSocketSetup, MOVIE_CHANNEL, RTCP_CHANNEL, SOUND_PORTS, SendBuffer, SocketsSetup,
 };
+pub use client_request::ClientRequest;
 pub use content::{ContentLog, ContentMatcher};
 pub use flow::{
     AdaptiveSetup, BuildError, BulkSetup, CommonSetup, ConnectionSettings, DatagramSetup, DescribedSound, Ends,
@@ -37,6 +38,7 @@ pub use flow::{
 };
 pub use frame_counts::{FrameCounts, FrameFates};
 pub use plan::SendingPlan;
+pub use receivable::{ReceivableSound, codec_of, codec_of_file};
 pub use receiver::{ReceiverLog, ReceiverSession, ReceivingHalf};
 pub use rtcp::RtcpLog;
 pub use rtcp_records::rtcp_records;

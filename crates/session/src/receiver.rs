@@ -1,6 +1,6 @@
 //! The receiver's side of one flow: receiving half, log and the movie as received.
 
-mod requests;
+mod request_channel;
 
 use std::collections::VecDeque;
 
@@ -19,7 +19,7 @@ use crate::rtcp::{RtcpEnd, RtcpLog};
 use crate::sender::SenderLog;
 use crate::sound::SOUND_TRACK;
 
-pub(crate) use self::requests::Asked;
+pub(crate) use self::request_channel::RequestChannel;
 
 /// Reasons of rejected input that are kept; more are only counted, so that a hostile peer cannot fill the memory.
 const KEPT_REJECTIONS: usize = 16;
@@ -125,7 +125,7 @@ pub struct ReceiverSession {
     reception: Reception,
     reports: Vec<RtcpEnd>,
     /// Where it asks for the movie: what it says about it.
-    asked: Option<Asked>,
+    requests: Option<RequestChannel>,
     /// Nothing more comes.
     ended: bool,
 }
@@ -139,7 +139,7 @@ impl ReceiverSession {
         };
         let channels = vec![Channel { id: MOVIE_CHANNEL, kind }];
         let reception = Reception::new(log);
-        Self { half, channels, sound: None, reception, reports: Vec::new(), asked: None, ended: false }
+        Self { half, channels, sound: None, reception, reports: Vec::new(), requests: None, ended: false }
     }
 
     /// The same over these channels.
@@ -168,8 +168,8 @@ impl ReceiverSession {
     }
 
     /// The same of a receiver that asks for the movie.
-    pub(crate) fn with_asking(self, asked: Option<Asked>) -> Self {
-        Self { asked, ..self }
+    pub(crate) fn with_requests(self, requests: Option<RequestChannel>) -> Self {
+        Self { requests, ..self }
     }
 
     /// Takes what the socket gave: one datagram, or the next bytes of the stream.
@@ -209,8 +209,8 @@ impl ReceiverSession {
         if std::mem::replace(&mut self.ended, true) {
             return;
         }
-        if let Some(asked) = &mut self.asked {
-            asked.handle_close(now);
+        if let Some(requests) = &mut self.requests {
+            requests.handle_close(now);
         }
         match &mut self.half {
             ReceivingHalf::Datagram(half) => half.handle_end(now),
@@ -230,7 +230,7 @@ impl ReceiverSession {
     pub fn handle_sent(&mut self, sent: &SenderLog) {
         let ReceivingHalf::Stream(half) = &self.half else { return };
         let Reception { kept, log, .. } = &mut self.reception;
-        let said = self.asked.as_ref().map_or(0, Asked::said);
+        let said = self.requests.as_ref().map_or(0, RequestChannel::said);
         let (Some(end), Some(last)) = (half.last_frame_end(), kept.back_mut()) else { return };
         let end = end + said;
         let start = end.saturating_sub(last.len() as u64);
@@ -259,8 +259,8 @@ impl ReceiverSession {
             ReceivingHalf::Datagram(_) | ReceivingHalf::Packets(_) => None,
             ReceivingHalf::Stream(half) => half.next_timeout(),
         };
-        let of_asking = self.asked.as_ref().and_then(Asked::next_timeout);
-        of_half.into_iter().chain(self.reports.iter().filter_map(RtcpEnd::next_timeout)).chain(of_asking).min()
+        let of_requests = self.requests.as_ref().and_then(RequestChannel::next_timeout);
+        of_half.into_iter().chain(self.reports.iter().filter_map(RtcpEnd::next_timeout)).chain(of_requests).min()
     }
 
     /// Consumes what is due; to be called when [`next_timeout`](Self::next_timeout) has come.
@@ -268,10 +268,10 @@ impl ReceiverSession {
         if let ReceivingHalf::Stream(half) = &mut self.half {
             half.handle_timeout(now);
         }
-        if let Some(asked) = &mut self.asked
-            && asked.next_timeout().is_some_and(|at| at <= now)
+        if let Some(requests) = &mut self.requests
+            && requests.next_timeout().is_some_and(|at| at <= now)
         {
-            asked.asking().handle_timeout(now);
+            requests.exchange().handle_timeout(now);
         }
         self.drain_events();
     }
@@ -303,8 +303,8 @@ impl ReceiverSession {
 
     /// What was recorded.
     pub fn into_log(self) -> ReceiverLog {
-        let of_asking = self.asked.map(|mut asked| asked.asking().take_rtcp()).unwrap_or_default();
-        let reports = self.reports.into_iter().map(RtcpEnd::into_log).chain(of_asking);
+        let of_requests = self.requests.map(|mut requests| requests.exchange().take_rtcp()).unwrap_or_default();
+        let reports = self.reports.into_iter().map(RtcpEnd::into_log).chain(of_requests);
         ReceiverLog { rtcp: reports.collect(), ..self.reception.log }
     }
 
@@ -332,7 +332,7 @@ impl ReceiverSession {
                 log.datagrams.push(DatagramReceived { sequence, size, at, kept: true });
             }
             // Where something is said beside the movie, bytes are counted with that.
-            ReceiverEvent::Read { .. } if self.asked.is_some() => {}
+            ReceiverEvent::Read { .. } if self.requests.is_some() => {}
             ReceiverEvent::Read { total, at } => log.reads.push(StreamRead { total, at }),
             ReceiverEvent::Frame { track: 1.., complete, bytes, .. } => {
                 self.reception.handle_sound(complete.then_some(bytes));
@@ -372,7 +372,7 @@ impl Half for ReceiverSession {
     }
 
     fn handle_arrival(&mut self, now: Timestamp, channel: ChannelId, arrival: Arrival<'_>) {
-        if self.asked.as_ref().is_some_and(|asked| asked.channel() == channel) {
+        if self.requests.as_ref().is_some_and(|requests| requests.channel() == channel) {
             match (channel, arrival) {
                 (MOVIE_CHANNEL, Arrival::Ended) => self.handle_end(now),
                 (_, arrival) => self.handle_answer(now, arrival),

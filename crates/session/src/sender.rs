@@ -4,7 +4,7 @@ mod log;
 mod offering;
 mod playback;
 mod programme;
-mod requests;
+mod response_channel;
 mod sending_half;
 #[cfg(test)]
 mod sound_tests;
@@ -24,7 +24,7 @@ pub use self::log::{SenderLog, as_sent};
 use self::playback::PlaybackState;
 pub(crate) use self::playback::{PacketSent, Playback};
 use self::programme::Programme;
-pub(crate) use self::requests::Answering;
+pub(crate) use self::response_channel::ResponseChannel;
 pub use self::sending_half::SendingHalf;
 
 /// The sender's side of one flow.
@@ -47,7 +47,7 @@ pub struct SenderSession {
     /// Sound that has packets of RTP for itself, on a channel of its own.
     sound: Option<DatagramSender>,
     /// Where the receiver asks for the movie: what is said about it.
-    answering: Option<Answering>,
+    responses: Option<ResponseChannel>,
     /// What broke it.
     failure: Option<String>,
     /// Where it is one of many: it records nothing of its frames.
@@ -74,7 +74,7 @@ impl SenderSession {
             counts: FrameCounts::default(),
             reports: Vec::new(),
             sound: None,
-            answering: None,
+            responses: None,
             failure: None,
             playback: None,
             is_file: false,
@@ -87,8 +87,8 @@ impl SenderSession {
     }
 
     /// The same for a receiver that asks for the movie: nothing is due before it does.
-    pub(crate) fn with_serving(self, answering: Option<Answering>) -> Self {
-        Self { answering, ..self }
+    pub(crate) fn with_responses(self, responses: Option<ResponseChannel>) -> Self {
+        Self { responses, ..self }
     }
 
     /// The same with reports to and from the receiver.
@@ -124,8 +124,8 @@ impl SenderSession {
 
     /// What was recorded.
     pub fn into_log(self) -> SenderLog {
-        let of_serving = self.answering.map(|mut served| served.serving().take_rtcp()).unwrap_or_default();
-        let reports = self.reports.into_iter().map(RtcpEnd::into_log).chain(of_serving);
+        let of_responses = self.responses.map(|mut served| served.exchange().take_rtcp()).unwrap_or_default();
+        let reports = self.reports.into_iter().map(RtcpEnd::into_log).chain(of_responses);
         SenderLog { rtcp: reports.collect(), ..self.log }
     }
 
@@ -135,8 +135,8 @@ impl SenderSession {
         let frame = (waits_for_clock && self.next < self.programme.end()).then(|| self.programme.due(self.next));
         let sound = self.sound_turn().filter(|_| has_clock && !self.is_file);
         let packet = if progress == WriteProgress::Early { self.half.next_timeout() } else { None };
-        let serving = self.answering.as_ref().and_then(Answering::next_timeout);
-        [frame, sound, packet, serving].into_iter().flatten().min()
+        let exchange = self.responses.as_ref().and_then(ResponseChannel::next_timeout);
+        [frame, sound, packet, exchange].into_iter().flatten().min()
     }
 }
 
@@ -157,8 +157,8 @@ impl Half for SenderSession {
         let mut reports = self.reports.iter_mut();
         if let (Some(rtcp), Arrival::Datagram(datagram)) = (reports.find(|rtcp| rtcp.channel() == channel), arrival) {
             rtcp.handle_rtcp(now, datagram);
-            if let Some(served) = &mut self.answering {
-                served.serving().handle_life(now);
+            if let Some(served) = &mut self.responses {
+                served.exchange().handle_life(now);
             }
         }
     }
@@ -175,7 +175,7 @@ impl Half for SenderSession {
         self.serve(now);
         let mut reports = std::mem::take(&mut self.reports);
         let movie = self.drive_movie(now, &mut Tapped { channels, reports: &mut reports, now });
-        let is_last = self.answering.as_ref().is_some_and(Answering::was_all_sent);
+        let is_last = self.responses.as_ref().is_some_and(ResponseChannel::was_all_sent);
         if is_last || movie.as_ref().is_ok_and(|wait| wait.finished) {
             reports.iter_mut().for_each(|rtcp| rtcp.leave(now));
         }
@@ -197,7 +197,7 @@ impl Half for SenderSession {
 
 impl SenderSession {
     fn is_asked_on(&self, channel: ChannelId) -> bool {
-        self.answering.as_ref().is_some_and(|served| served.channel() == channel)
+        self.responses.as_ref().is_some_and(|served| served.channel() == channel)
     }
 
     /// What [`Half::drive`] does of the movie and its sound.

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use framewire_emu::{Clock, Lane};
-use framewire_kernel::{FlowSockets, Place};
+use framewire_kernel::{FlowAddresses, FlowSockets};
 use framewire_session::half::End;
 use framewire_session::lifecycle::{FlowEnd, FlowEnds, FlowOutcome, Notice};
 use framewire_session::{FlowSetup, Halves};
@@ -51,8 +51,8 @@ impl Ends {
         let movies = [create(&received.join(received_file(setup)))?, sound.unwrap_or_default()];
         let ends = FlowEnds::of(halves, session, movies).map_err(Failure::run)?;
         let open = |end, own: SocketAddr, peer: SocketAddr| {
-            let place = Place { end, own, peer: Some(peer) };
-            FlowSockets::open(&channels, &place, clock)
+            let addresses = FlowAddresses { end, own, peer: Some(peer) };
+            FlowSockets::open(&channels, &addresses, clock)
         };
         let failed = |end| move |error: OpenError| cannot_open(setup.name(), end, error);
         let (sender, receiver) = (sender_address(port), receiver_address(port));

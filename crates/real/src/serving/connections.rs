@@ -209,12 +209,12 @@ impl Connections {
 
     /// The half for one more connection; `None` where the system has no random numbers for it.
     fn client(&self, number: u64, now: Timestamp) -> Option<Box<dyn Client>> {
-        let manner = self.options.manner;
+        let policy = self.options.policy;
         Some(match self.options.scheme {
-            Scheme::Http => http_client(&self.catalogue, manner, Some(self.clock.to_unix(Timestamp::ZERO)), now),
+            Scheme::Http => http_client(&self.catalogue, policy, Some(self.clock.to_unix(Timestamp::ZERO)), now),
             Scheme::Rtsp => {
                 let random = Seed(random_session().ok()?).stream("rtsp", &[number]);
-                rtsp_client(&self.catalogue, manner, self.options.account.clone(), now, random)
+                rtsp_client(&self.catalogue, policy, self.options.account.clone(), now, random)
             }
         })
     }

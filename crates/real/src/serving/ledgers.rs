@@ -18,7 +18,7 @@ use framewire_world::{FlowPackets, RunDescription, flow_log, utc, write_descript
 use serde_json::{Map, Value, json};
 
 use super::Scheme;
-use super::titles::Exhibit;
+use super::movies::ServedMovie;
 use crate::directory;
 use crate::error::RealError;
 
@@ -90,7 +90,7 @@ impl Ledgers {
 pub(super) struct Writer {
     pub(super) directory: PathBuf,
     pub(super) scenario: Scenario,
-    pub(super) exhibits: Vec<Exhibit>,
+    pub(super) movies: Vec<ServedMovie>,
     pub(super) catalogue: Catalogue,
     pub(super) scheme: Scheme,
     pub(super) clock: RunClock,
@@ -100,9 +100,8 @@ impl Writer {
     /// Writes `clients/N`; false where there is no movie behind it.
     fn write(&self, kept: &Kept) -> Result<bool, RealError> {
         let Ledger { record, sent, reports } = &kept.ledger;
-        let exhibit = self.catalogue.title_of(&record.what).and_then(|number| self.exhibits.get(number));
-        let Some((exhibit, (setup, scenario))) = exhibit.and_then(|one| Some((one, self.setup(one, &record.what)?)))
-        else {
+        let movie = self.catalogue.title_of(&record.what).and_then(|number| self.movies.get(number));
+        let Some((movie, (setup, scenario))) = movie.and_then(|one| Some((one, self.setup(one, &record.what)?))) else {
             return Ok(false);
         };
         let directory = self.place(kept.connection)?;
@@ -113,7 +112,7 @@ impl Writer {
         };
         let mut flow = FlowOutcome::of_status(status);
         flow.sent = sent.clone();
-        let document = self.describe(kept, exhibit, &scenario, &setup, &flow);
+        let document = self.describe(kept, movie, &scenario, &setup, &flow);
         let renumbered = flow.sent.renumbered.clone();
         let mut log = flow_log(&setup, &mut flow, FlowPackets::new(kept.peer.port(), false, None));
         log.rtcp = reports.clone();
@@ -137,8 +136,8 @@ impl Writer {
     }
 
     /// The flow by which it was sent, and the scenario of that flow alone.
-    fn setup(&self, exhibit: &Exhibit, path: &str) -> Option<(FlowSetup, Scenario)> {
-        let plan = exhibit.content.sending_plan()?;
+    fn setup(&self, movie: &ServedMovie, path: &str) -> Option<(FlowSetup, Scenario)> {
+        let plan = movie.content.sending_plan()?;
         let is_meant = |setup: &FlowSetup| match setup {
             FlowSetup::Stream(setup) if self.scheme == Scheme::Rtsp => setup.is_rtsp(),
             FlowSetup::Stream(setup) => setup.is_file() == path.starts_with("/mp4/"),
@@ -148,7 +147,7 @@ impl Writer {
             let setup = FlowSetup::of_movie(flow, plan.clone(), 0).ok().filter(is_meant)?;
             let mut scenario = self.scenario.clone();
             scenario.flows = vec![flow.clone()];
-            scenario.movie.source = Some(exhibit.path.display().to_string());
+            scenario.movie.source = Some(movie.path.display().to_string());
             Some((setup, scenario))
         })
     }
@@ -156,7 +155,7 @@ impl Writer {
     fn describe(
         &self,
         kept: &Kept,
-        exhibit: &Exhibit,
+        movie: &ServedMovie,
         scenario: &Scenario,
         setup: &FlowSetup,
         flow: &FlowOutcome,
@@ -172,7 +171,7 @@ impl Writer {
         let description = RunDescription {
             world: "real",
             scenario,
-            content: &exhibit.content,
+            content: &movie.content,
             setups: std::slice::from_ref(setup),
             flows: std::slice::from_ref(flow),
             clock_references_seen: Vec::new(),
@@ -214,10 +213,10 @@ mod tests {
     #[test]
     fn there_is_room_for_64_ledgers_at_a_time_and_for_1_000_in_all() {
         let scenario = Scenario::parse("[[flow]]\ntransport = \"http\"", &[]).expect("well formed");
-        let (exhibits, catalogue, clock) = (Vec::new(), Catalogue::new(&[]), RunClock::start());
+        let (movies, catalogue, clock) = (Vec::new(), Catalogue::new(&[]), RunClock::start());
         let scheme = Scheme::Http;
         let directory = std::env::temp_dir();
-        let mut ledgers = Ledgers::new(Writer { directory, scenario, exhibits, catalogue, scheme, clock });
+        let mut ledgers = Ledgers::new(Writer { directory, scenario, movies, catalogue, scheme, clock });
         let has_room = |ledgers: &Ledgers, open| ledgers.recording(open).is_some();
         assert_eq!([0, 63, 64, 65].map(|open| has_room(&ledgers, open)), [true, true, false, false]);
         for connection in 1..=1_000 {

@@ -5,14 +5,14 @@ mod connections;
 mod descriptors;
 mod journal;
 mod ledgers;
-mod titles;
+mod movies;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use framewire_endpoint::RunClock;
 use framewire_scenario::Scenario;
-use framewire_session::served::{Catalogue, Manner};
+use framewire_session::served::{Catalogue, ServingPolicy};
 use framewire_sockets::{TcpListener, TcpOptions};
 use framewire_units::{Duration, Timestamp};
 use framewire_wire::rtsp::Account;
@@ -22,7 +22,7 @@ use serde_json::json;
 use self::connections::Connections;
 use self::journal::Journal;
 use self::ledgers::{Ledgers, Writer};
-pub use self::titles::Exhibit;
+pub use self::movies::ServedMovie;
 use crate::error::RealError;
 use crate::events::{Event, Listener};
 use crate::{BETWEEN_REPORTS, TICK, directory};
@@ -50,7 +50,7 @@ pub struct ServeOptions {
     /// Where it listens.
     pub address: SocketAddr,
     /// How it treats its clients.
-    pub manner: Manner,
+    pub policy: ServingPolicy,
     /// Who may play, by RTSP; `None`: all.
     pub account: Option<Account>,
     /// Connections at a time.
@@ -101,12 +101,12 @@ impl Scheme {
 /// When the port is taken, there is nothing to serve, or a file cannot be written.
 pub fn serve(
     scenario: &Scenario,
-    exhibits: &[Exhibit],
+    movies: &[ServedMovie],
     options: &ServeOptions,
     is_stopped: &dyn Fn() -> bool,
     listener: &mut Listener<'_>,
 ) -> Result<Served, RealError> {
-    let titles = titles::titles(scenario, exhibits, &mut |event| listener(&event))?;
+    let titles = movies::titles(scenario, movies, &mut |event| listener(&event))?;
     let catalogue = Catalogue::new(&titles);
     let clients = descriptors::allow(options.clients)?;
     let socket = TcpListener::bind_for(options.address, &tcp_options(&titles), BACKLOG)?;
@@ -120,7 +120,7 @@ pub fn serve(
     let writer = Writer {
         directory: options.directory.clone(),
         scenario: scenario.clone(),
-        exhibits: exhibits.to_vec(),
+        movies: movies.to_vec(),
         catalogue: catalogue.clone(),
         scheme: options.scheme,
         clock,
@@ -148,7 +148,7 @@ pub fn serve(
     journal.flush()?;
     let mut served = connections.served(&journal);
     served.ledgers = connections.finish()?;
-    let document = describe(scenario, exhibits, options, &catalogue, address, clock, &served);
+    let document = describe(scenario, movies, options, &catalogue, address, clock, &served);
     write_description(&options.directory, &document)?;
     framewire_world::write_scenario(&options.directory, scenario)?;
     Ok(served)
@@ -171,14 +171,14 @@ fn tcp_options(titles: &[framewire_session::served::Title]) -> TcpOptions {
 
 fn describe(
     scenario: &Scenario,
-    exhibits: &[Exhibit],
+    movies: &[ServedMovie],
     options: &ServeOptions,
     catalogue: &Catalogue,
     address: SocketAddr,
     clock: RunClock,
     served: &Served,
 ) -> serde_json::Value {
-    let manner = options.manner;
+    let policy = options.policy;
     let (frames, [p50, p99, most]) = served.lateness;
     json!({
         "format": framewire_recording::tables::FORMAT_VERSION,
@@ -193,16 +193,16 @@ fn describe(
         "scheme": options.scheme.name(),
         "address": address.to_string(),
         "duration_s": clock.now().as_secs_f64(),
-        "files": exhibits.iter().map(|exhibit| exhibit.path.display().to_string()).collect::<Vec<_>>(),
+        "files": movies.iter().map(|movie| movie.path.display().to_string()).collect::<Vec<_>>(),
         "paths": paths(options.scheme, catalogue),
-        "pacing": manner.pacing.to_string(),
-        "ahead_s": manner.ahead.as_secs_f64(),
-        "endless": manner.is_endless,
+        "pacing": policy.pacing.to_string(),
+        "ahead_s": policy.ahead.as_secs_f64(),
+        "endless": policy.is_endless,
         "user": options.account.as_ref().map(|account| account.user.clone()),
         "limits": {
             "clients": options.clients,
-            "first_request_s": manner.first_request.as_secs_f64(),
-            "next_request_s": manner.next_request.as_secs_f64(),
+            "first_request_s": policy.first_request.as_secs_f64(),
+            "next_request_s": policy.next_request.as_secs_f64(),
             "ledgers_at_a_time": ledgers::MOST_AT_A_TIME,
             "ledgers": ledgers::MOST,
             "patience_s": options.patience.as_secs_f64(),

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use framewire_units::Timestamp;
 use framewire_wire::http::{Client, ClientEvent, Fetch, Resource, Server, ServerEvent};
 
-use super::{Asking, Heard, Serving, Wish};
+use super::{ClientExchange, ExchangeEvent, PlaybackCommand, ServerExchange};
 
 /// The host that the receiver asks: what stands in its request is a name, which nobody looks up.
 const HOST: &str = "sender";
@@ -41,21 +41,21 @@ impl Fetched {
 
 /// The server.
 #[derive(Debug)]
-pub(crate) struct HttpServing {
+pub(crate) struct HttpServerExchange {
     server: Server,
     /// What goes before the first frame and was not handed over yet.
     index: Bytes,
     /// The receiver asked for the movie.
     asked: bool,
-    wishes: VecDeque<Wish>,
+    commands: VecDeque<PlaybackCommand>,
 }
 
-impl HttpServing {
+impl HttpServerExchange {
     pub(crate) fn new(fetched: &Fetched, now: Timestamp) -> Self {
         let (path, media_type) = (fetched.path.to_owned(), fetched.media_type.to_owned());
         let resource = Resource { path, media_type, length: fetched.length };
         let server = Server::new(vec![resource], now);
-        Self { server, index: fetched.index.clone(), asked: false, wishes: VecDeque::new() }
+        Self { server, index: fetched.index.clone(), asked: false, commands: VecDeque::new() }
     }
 
     fn take_events(&mut self) {
@@ -63,15 +63,15 @@ impl HttpServing {
             match event {
                 ServerEvent::Serve(_) => {
                     self.asked = true;
-                    self.wishes.push_back(Wish::Begin);
+                    self.commands.push_back(PlaybackCommand::Begin);
                 }
-                ServerEvent::Stop => self.wishes.push_back(Wish::End),
+                ServerEvent::Stop => self.commands.push_back(PlaybackCommand::End),
             }
         }
     }
 }
 
-impl Serving for HttpServing {
+impl ServerExchange for HttpServerExchange {
     fn handle_bytes(&mut self, now: Timestamp, bytes: &[u8]) -> Result<(), String> {
         let taken = self.server.handle_bytes(now, bytes).map_err(|error| error.to_string());
         self.take_events();
@@ -96,14 +96,14 @@ impl Serving for HttpServing {
         drop(self.server.handle_served(now));
     }
 
-    fn poll_wish(&mut self) -> Option<Wish> {
-        self.wishes.pop_front()
+    fn poll_command(&mut self) -> Option<PlaybackCommand> {
+        self.commands.pop_front()
     }
 
     fn poll_transmit(&mut self) -> Option<Vec<u8>> {
-        let index = |serving: &mut Self| {
-            let index = std::mem::take(&mut serving.index);
-            (serving.asked && !index.is_empty()).then(|| index.to_vec())
+        let index = |server: &mut Self| {
+            let index = std::mem::take(&mut server.index);
+            (server.asked && !index.is_empty()).then(|| index.to_vec())
         };
         self.server.poll_transmit().or_else(|| if self.asked { index(self) } else { None })
     }
@@ -115,13 +115,13 @@ impl Serving for HttpServing {
 
 /// The client.
 #[derive(Debug)]
-pub(crate) struct HttpAsking {
+pub(crate) struct HttpClientExchange {
     client: Client,
-    heard: VecDeque<Heard>,
+    events: VecDeque<ExchangeEvent>,
     begun: bool,
 }
 
-impl HttpAsking {
+impl HttpClientExchange {
     pub(crate) fn new(fetched: &Fetched) -> Self {
         Self::at(HOST, fetched.path)
     }
@@ -131,26 +131,26 @@ impl HttpAsking {
         let mut client = Client::default();
         let (host, path) = (host.to_owned(), path.to_owned());
         client.fetch(&Fetch { host, path, range: None, is_last: true });
-        Self { client, heard: VecDeque::new(), begun: false }
+        Self { client, events: VecDeque::new(), begun: false }
     }
 
     fn take_events(&mut self) {
         while let Some(event) = self.client.poll_event() {
-            let heard = match event {
+            let event = match event {
                 ClientEvent::Found { .. } => continue,
                 ClientEvent::Body(bytes) => {
                     self.begun = true;
-                    Heard::Movie(bytes)
+                    ExchangeEvent::Movie(bytes)
                 }
-                ClientEvent::Complete => Heard::Ended(None),
-                ClientEvent::Failed(reason) => Heard::Ended(Some(reason)),
+                ClientEvent::Complete => ExchangeEvent::Ended(None),
+                ClientEvent::Failed(reason) => ExchangeEvent::Ended(Some(reason)),
             };
-            self.heard.push_back(heard);
+            self.events.push_back(event);
         }
     }
 }
 
-impl Asking for HttpAsking {
+impl ClientExchange for HttpClientExchange {
     fn handle_bytes(&mut self, _: Timestamp, bytes: &[u8]) {
         // What is wrong with them is an event as well.
         drop(self.client.handle_bytes(bytes));
@@ -168,8 +168,8 @@ impl Asking for HttpAsking {
         None
     }
 
-    fn poll_heard(&mut self) -> Option<Heard> {
-        self.heard.pop_front()
+    fn poll_event(&mut self) -> Option<ExchangeEvent> {
+        self.events.pop_front()
     }
 
     fn poll_transmit(&mut self) -> Option<Vec<u8>> {
@@ -191,15 +191,15 @@ mod tests {
         Fetched::file(14, Bytes::from_static(INDEX))
     }
 
-    fn ends(fetched: &Fetched) -> (HttpServing, HttpAsking) {
-        (HttpServing::new(fetched, Timestamp::ZERO), HttpAsking::new(fetched))
+    fn ends(fetched: &Fetched) -> (HttpServerExchange, HttpClientExchange) {
+        (HttpServerExchange::new(fetched, Timestamp::ZERO), HttpClientExchange::new(fetched))
     }
 
-    fn movie(asking: &mut HttpAsking) -> (Vec<u8>, Option<Heard>) {
+    fn movie(client: &mut HttpClientExchange) -> (Vec<u8>, Option<ExchangeEvent>) {
         let mut came = Vec::new();
         loop {
-            match asking.poll_heard() {
-                Some(Heard::Movie(bytes)) => came.extend(&bytes),
+            match client.poll_event() {
+                Some(ExchangeEvent::Movie(bytes)) => came.extend(&bytes),
                 other => return (came, other),
             }
         }
@@ -208,52 +208,55 @@ mod tests {
     #[test]
     fn a_movie_is_asked_for_and_fetched() {
         for (fetched, before) in [(file(), INDEX), (Fetched::transport_stream(), b"")] {
-            let (mut serving, mut asking) = ends(&fetched);
-            assert_eq!((serving.poll_transmit(), serving.poll_wish(), serving.is_over()), (None, None, false));
-            let request = asking.poll_transmit().unwrap();
+            let (mut server, mut client) = ends(&fetched);
+            assert_eq!((server.poll_transmit(), server.poll_command(), server.is_over()), (None, None, false));
+            let request = client.poll_transmit().unwrap();
             let (first, rest) = request.split_at(20);
-            serving.handle_bytes(Timestamp::ZERO, first).unwrap();
-            assert_eq!((serving.poll_wish(), serving.poll_transmit()), (None, None), "it is not there whole");
-            serving.handle_bytes(Timestamp::ZERO, rest).unwrap();
-            assert_eq!((serving.poll_wish(), serving.poll_wish()), (Some(Wish::Begin), None));
-            let said: Vec<u8> = std::iter::from_fn(|| serving.poll_transmit()).flatten().collect();
-            asking.handle_bytes(Timestamp::ZERO, &said[..said.len() - before.len()]);
-            assert!(!asking.has_begun(), "the header of the response is nothing of the movie");
-            asking.handle_bytes(Timestamp::ZERO, &[before, b"frame one".as_slice()].concat());
-            assert!(asking.has_begun() && !serving.is_over());
-            serving.handle_all_sent(Timestamp::from_secs(1));
-            assert!(serving.is_over() && serving.poll_transmit().is_none());
-            asking.handle_close(Timestamp::from_secs(1));
-            assert_eq!(movie(&mut asking), ([before, b"frame one"].concat(), Some(Heard::Ended(None))));
+            server.handle_bytes(Timestamp::ZERO, first).unwrap();
+            assert_eq!((server.poll_command(), server.poll_transmit()), (None, None), "it is not there whole");
+            server.handle_bytes(Timestamp::ZERO, rest).unwrap();
+            assert_eq!((server.poll_command(), server.poll_command()), (Some(PlaybackCommand::Begin), None));
+            let said: Vec<u8> = std::iter::from_fn(|| server.poll_transmit()).flatten().collect();
+            client.handle_bytes(Timestamp::ZERO, &said[..said.len() - before.len()]);
+            assert!(!client.has_begun(), "the header of the response is nothing of the movie");
+            client.handle_bytes(Timestamp::ZERO, &[before, b"frame one".as_slice()].concat());
+            assert!(client.has_begun() && !server.is_over());
+            server.handle_all_sent(Timestamp::from_secs(1));
+            assert!(server.is_over() && server.poll_transmit().is_none());
+            client.handle_close(Timestamp::from_secs(1));
+            assert_eq!(movie(&mut client), ([before, b"frame one"].concat(), Some(ExchangeEvent::Ended(None))));
         }
     }
 
     #[test]
     fn a_receiver_that_goes_is_silent_or_makes_no_sense_is_told_apart() {
-        let (mut gone, mut asking) = ends(&file());
-        gone.handle_bytes(Timestamp::ZERO, &asking.poll_transmit().unwrap()).unwrap();
+        let (mut gone, mut client) = ends(&file());
+        gone.handle_bytes(Timestamp::ZERO, &client.poll_transmit().unwrap()).unwrap();
         gone.handle_close(Timestamp::from_secs(1));
-        assert_eq!((gone.poll_wish(), gone.poll_wish()), (Some(Wish::Begin), Some(Wish::End)));
+        assert_eq!(
+            (gone.poll_command(), gone.poll_command()),
+            (Some(PlaybackCommand::Begin), Some(PlaybackCommand::End))
+        );
         let (mut silent, _) = ends(&file());
         let patience = silent.next_timeout().unwrap();
         silent.handle_timeout(patience);
-        assert!(silent.is_over() && silent.poll_wish().is_none());
+        assert!(silent.is_over() && silent.poll_command().is_none());
         let (mut confused, _) = ends(&file());
         let reason = confused.handle_bytes(Timestamp::ZERO, b"PLAY rtsp://sender/movie RTSP/1.0\r\n\r\n").unwrap_err();
         assert!(reason.starts_with("neither a request nor a response of HTTP"), "{reason}");
         let (mut other, _) = ends(&file());
         other.handle_bytes(Timestamp::ZERO, b"GET /other HTTP/1.1\r\nHost: sender\r\n\r\n").unwrap();
-        assert!(other.poll_wish().is_none() && other.poll_transmit().unwrap().starts_with(b"HTTP/1.1 404 "));
+        assert!(other.poll_command().is_none() && other.poll_transmit().unwrap().starts_with(b"HTTP/1.1 404 "));
         assert!(other.poll_transmit().is_none(), "no index either");
     }
 
     #[test]
     fn a_receiver_says_why_it_has_no_movie() {
         let failed = |answer: &[u8]| {
-            let (_, mut asking) = ends(&file());
-            asking.handle_bytes(Timestamp::ZERO, answer);
-            asking.handle_close(Timestamp::ZERO);
-            let (_, Some(Heard::Ended(Some(reason)))) = movie(&mut asking) else { panic!("it failed") };
+            let (_, mut client) = ends(&file());
+            client.handle_bytes(Timestamp::ZERO, answer);
+            client.handle_close(Timestamp::ZERO);
+            let (_, Some(ExchangeEvent::Ended(Some(reason)))) = movie(&mut client) else { panic!("it failed") };
             reason
         };
         assert_eq!(

@@ -1,6 +1,6 @@
 //! What the two ends of a flow say to each other where the receiver asks for the movie.
 //!
-//! In such a session the receiver opens the connection. [`Asking`] is what it says, [`Serving`] what the sender answers; both
+//! In such a session the receiver opens the connection. [`ClientExchange`] is what it says, [`ServerExchange`] what the sender answers; both
 //! are sans-IO. The movie begins when the receiver wants it, which is when the sender's frame clock starts: frames are due from
 //! then on. What is said goes before the movie on the same stream, between two of its packets, or on a channel beside it.
 
@@ -16,14 +16,14 @@ use bytes::Bytes;
 use framewire_transport::socket::SocketError;
 use framewire_units::Timestamp;
 
-pub(crate) use http::{Fetched, HttpAsking, HttpServing};
+pub(crate) use http::{Fetched, HttpClientExchange, HttpServerExchange};
 
 use crate::rtcp::RtcpLog;
 use crate::sender::PacketSent;
 
-/// What a receiver wants of its sender.
+/// What a client requests of its server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wish {
+pub enum PlaybackCommand {
     /// The movie, from its first frame on.
     Begin,
     /// No more of it.
@@ -32,11 +32,11 @@ pub enum Wish {
 
 /// The sender's end of such a session.
 ///
-/// Contract: hand it what the receiver says, then drain [`poll_wish`](Self::poll_wish) and
+/// Contract: hand it what the receiver says, then drain [`poll_command`](Self::poll_command) and
 /// [`poll_transmit`](Self::poll_transmit). When [`next_timeout`](Self::next_timeout) has come, call
 /// [`handle_timeout`](Self::handle_timeout). When all of the movie is written, tell it [so](Self::handle_all_sent), and end the
 /// stream when it [is over](Self::is_over) and has nothing more to transmit.
-pub trait Serving: fmt::Debug + Send {
+pub trait ServerExchange: fmt::Debug + Send {
     /// The receiver says this.
     ///
     /// # Errors
@@ -56,7 +56,7 @@ pub trait Serving: fmt::Debug + Send {
     fn handle_all_sent(&mut self, now: Timestamp);
 
     /// What the receiver wants.
-    fn poll_wish(&mut self) -> Option<Wish>;
+    fn poll_command(&mut self) -> Option<PlaybackCommand>;
 
     /// What is to be written next, whole, where a packet of the movie has ended.
     fn poll_transmit(&mut self) -> Option<Vec<u8>>;
@@ -76,9 +76,9 @@ pub trait Serving: fmt::Debug + Send {
     }
 }
 
-/// What a receiver learns of its sender.
+/// What a client learns of its server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Heard {
+pub enum ExchangeEvent {
     /// The movie begins.
     Begins,
     /// A packet of the movie, or the next bytes of it where it goes in none.
@@ -90,9 +90,9 @@ pub enum Heard {
 /// The receiver's end of such a session.
 ///
 /// Contract: send what [`poll_transmit`](Self::poll_transmit) gives, from the beginning on; hand in what comes, and drain
-/// [`poll_heard`](Self::poll_heard). When [`next_timeout`](Self::next_timeout) has come, call
+/// [`poll_event`](Self::poll_event). When [`next_timeout`](Self::next_timeout) has come, call
 /// [`handle_timeout`](Self::handle_timeout).
-pub trait Asking: fmt::Debug + Send {
+pub trait ClientExchange: fmt::Debug + Send {
     /// The next bytes of the connection came.
     fn handle_bytes(&mut self, now: Timestamp, bytes: &[u8]);
 
@@ -112,7 +112,7 @@ pub trait Asking: fmt::Debug + Send {
     fn next_timeout(&self) -> Option<Timestamp>;
 
     /// What it learnt.
-    fn poll_heard(&mut self) -> Option<Heard>;
+    fn poll_event(&mut self) -> Option<ExchangeEvent>;
 
     /// What is to be written next.
     fn poll_transmit(&mut self) -> Option<Vec<u8>>;

@@ -7,37 +7,37 @@ const WORDS: [&[u8]; 2] = [b"please\n", b"here\n"];
 
 /// The sender's end. It waits for the word until a time, and takes no other.
 #[derive(Debug)]
-pub(crate) struct Polite {
-    heard: Vec<u8>,
+pub(crate) struct ScriptedServer {
+    received: Vec<u8>,
     patience: Option<Timestamp>,
-    wishes: VecDeque<Wish>,
+    commands: VecDeque<PlaybackCommand>,
     transmit: VecDeque<Vec<u8>>,
     over: bool,
 }
 
-impl Polite {
+impl ScriptedServer {
     pub(crate) fn until(patience: Timestamp) -> Self {
-        let (heard, wishes, transmit) = Default::default();
-        Self { heard, patience: Some(patience), wishes, transmit, over: false }
+        let (received, commands, transmit) = Default::default();
+        Self { received, patience: Some(patience), commands, transmit, over: false }
     }
 }
 
-impl Serving for Polite {
+impl ServerExchange for ScriptedServer {
     fn handle_bytes(&mut self, _: Timestamp, bytes: &[u8]) -> Result<(), String> {
-        self.heard.extend_from_slice(bytes);
-        if !WORDS[0].starts_with(&self.heard) {
+        self.received.extend_from_slice(bytes);
+        if !WORDS[0].starts_with(&self.received) {
             return Err("the receiver is not polite".to_owned());
         }
-        if self.heard == WORDS[0] {
+        if self.received == WORDS[0] {
             self.patience = None;
             self.transmit.push_back(WORDS[1].to_vec());
-            self.wishes.push_back(Wish::Begin);
+            self.commands.push_back(PlaybackCommand::Begin);
         }
         Ok(())
     }
 
     fn handle_close(&mut self, _: Timestamp) {
-        self.wishes.push_back(Wish::End);
+        self.commands.push_back(PlaybackCommand::End);
         self.over = true;
     }
 
@@ -54,8 +54,8 @@ impl Serving for Polite {
         self.over = true;
     }
 
-    fn poll_wish(&mut self) -> Option<Wish> {
-        self.wishes.pop_front()
+    fn poll_command(&mut self) -> Option<PlaybackCommand> {
+        self.commands.pop_front()
     }
 
     fn poll_transmit(&mut self) -> Option<Vec<u8>> {
@@ -69,26 +69,26 @@ impl Serving for Polite {
 
 /// The receiver's end.
 #[derive(Debug, Default)]
-pub(crate) struct Asks {
+pub(crate) struct ScriptedClient {
     said: bool,
     answer: Vec<u8>,
-    heard: VecDeque<Heard>,
+    events: VecDeque<ExchangeEvent>,
     begun: bool,
 }
 
-impl Asking for Asks {
+impl ClientExchange for ScriptedClient {
     fn handle_bytes(&mut self, _: Timestamp, bytes: &[u8]) {
         let (answer, movie) = bytes.split_at(bytes.len().min(WORDS[1].len() - self.answer.len()));
         self.answer.extend_from_slice(answer);
         if !movie.is_empty() {
             self.begun = true;
-            self.heard.push_back(Heard::Movie(Bytes::copy_from_slice(movie)));
+            self.events.push_back(ExchangeEvent::Movie(Bytes::copy_from_slice(movie)));
         }
     }
 
     fn handle_close(&mut self, _: Timestamp) {
         let early = (!self.begun).then(|| "the sender gave no answer".to_owned());
-        self.heard.push_back(Heard::Ended(early));
+        self.events.push_back(ExchangeEvent::Ended(early));
     }
 
     fn handle_timeout(&mut self, _: Timestamp) {}
@@ -97,8 +97,8 @@ impl Asking for Asks {
         None
     }
 
-    fn poll_heard(&mut self) -> Option<Heard> {
-        self.heard.pop_front()
+    fn poll_event(&mut self) -> Option<ExchangeEvent> {
+        self.events.pop_front()
     }
 
     fn poll_transmit(&mut self) -> Option<Vec<u8>> {

@@ -16,9 +16,9 @@ use crate::channels::{
 use crate::exchange::rtsp::RtspSetup;
 use crate::half::Channel;
 use crate::plan::SendingPlan;
-use crate::receiver::{Asked, ReceiverLog, ReceiverSession, ReceivingHalf};
+use crate::receiver::{ReceiverLog, ReceiverSession, ReceivingHalf, RequestChannel};
 use crate::rtcp::{RtcpSetup, UDP_HEADERS};
-use crate::sender::{Answering, SenderSession, SendingHalf};
+use crate::sender::{ResponseChannel, SenderSession, SendingHalf};
 
 /// A flow of the movie over datagrams.
 #[derive(Clone, Debug)]
@@ -127,8 +127,8 @@ impl DatagramSetup {
         match &self.rtsp {
             None => session.with_reports(self.rtcp.iter().map(|rtcp| rtcp.sender(Timestamp::ZERO)).collect()),
             Some(rtsp) => {
-                let served = Answering::new(rtsp.serving_over_udp(self.common.port), REQUESTS_CHANNEL);
-                session.with_serving(Some(served.with_reports(self.rtcp.clone())))
+                let responses = ResponseChannel::new(rtsp.server_exchange_over_udp(self.common.port), REQUESTS_CHANNEL);
+                session.with_responses(Some(responses.with_reports(self.rtcp.clone())))
             }
         }
     }
@@ -142,8 +142,8 @@ impl DatagramSetup {
         match &self.rtsp {
             None => session.with_reports(self.rtcp.iter().map(|rtcp| rtcp.receiver(Timestamp::ZERO)).collect()),
             Some(rtsp) => {
-                let asked = Asked::new(rtsp.asking_over_udp(self.common.port), REQUESTS_CHANNEL);
-                session.with_asking(Some(asked.with_reports(self.rtcp.clone())))
+                let requests = RequestChannel::new(rtsp.client_exchange_over_udp(self.common.port), REQUESTS_CHANNEL);
+                session.with_requests(Some(requests.with_reports(self.rtcp.clone())))
             }
         }
     }

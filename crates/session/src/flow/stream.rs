@@ -12,12 +12,12 @@ use super::sound::{DescribedSound, SoundStream};
 use super::{BuildError, CommonSetup, ConnectionSettings};
 use crate::channels::{ChannelSetup, MOVIE_CHANNEL};
 use crate::exchange::rtsp::RtspSetup;
-use crate::exchange::{Asking, Fetched, HttpAsking, HttpServing, Serving};
+use crate::exchange::{ClientExchange, Fetched, HttpClientExchange, HttpServerExchange, ServerExchange};
 use crate::half::{Channel, End};
 use crate::plan::SendingPlan;
-use crate::receiver::{Asked, ReceiverLog, ReceiverSession, ReceivingHalf};
+use crate::receiver::{ReceiverLog, ReceiverSession, ReceivingHalf, RequestChannel};
 use crate::rtcp::INTERLEAVED_HEADERS;
-use crate::sender::{Answering, SenderSession, SendingHalf};
+use crate::sender::{ResponseChannel, SenderSession, SendingHalf};
 
 /// A flow of the movie over a byte stream.
 #[derive(Clone, Debug)]
@@ -94,11 +94,12 @@ impl StreamSetup {
             Some(packets) => packets.sender(half, self.movie.parts().session),
             None => half,
         };
-        let serving =
-            self.fetched().map(|fetched| Box::new(HttpServing::new(&fetched, Timestamp::ZERO)) as Box<dyn Serving>);
-        let serving = serving.or_else(|| self.rtsp.as_ref().map(RtspSetup::serving));
+        let exchange = self
+            .fetched()
+            .map(|fetched| Box::new(HttpServerExchange::new(&fetched, Timestamp::ZERO)) as Box<dyn ServerExchange>);
+        let exchange = exchange.or_else(|| self.rtsp.as_ref().map(RtspSetup::server_exchange));
         let session = self.movie.sender(SendingHalf::Stream(half), &self.common).over(self.channels_of_halves());
-        session.with_serving(serving.map(|serving| Answering::new(serving, MOVIE_CHANNEL)))
+        session.with_responses(exchange.map(|exchange| ResponseChannel::new(exchange, MOVIE_CHANNEL)))
     }
 
     /// True where it is sent as a file.
@@ -126,9 +127,12 @@ impl StreamSetup {
             Some(packets) => packets.expected().receiver(self.movie.parts().session),
             None => ReceivingHalf::Stream(StreamReceiver::new(pacing).of_codec(self.plan().codec())),
         };
-        let asking = self.fetched().map(|fetched| Box::new(HttpAsking::new(&fetched)) as Box<dyn Asking>);
-        let asking = asking.or_else(|| self.rtsp.as_ref().map(RtspSetup::asking));
+        let exchange =
+            self.fetched().map(|fetched| Box::new(HttpClientExchange::new(&fetched)) as Box<dyn ClientExchange>);
+        let exchange = exchange.or_else(|| self.rtsp.as_ref().map(RtspSetup::client_exchange));
         let session = ReceiverSession::new(half, ReceiverLog::new(&self.common.recording));
-        session.over(self.channels_of_halves()).with_asking(asking.map(|asking| Asked::new(asking, MOVIE_CHANNEL)))
+        session
+            .over(self.channels_of_halves())
+            .with_requests(exchange.map(|exchange| RequestChannel::new(exchange, MOVIE_CHANNEL)))
     }
 }

@@ -11,13 +11,13 @@
 //!   [`FlowOutcome`] is what a flow leaves behind.
 
 mod adaptive;
-#[cfg(test)]
-mod asked_tests;
 mod bulk;
 mod end;
 mod outcome;
 mod received_movie;
 mod receiving;
+#[cfg(test)]
+mod request_tests;
 mod sampling;
 mod sending;
 mod settling;

@@ -64,8 +64,8 @@ impl SenderSession {
                 self.note_packet(PacketSent { timestamp, octets, is_sound });
             }
             SenderEvent::Packet { at, timestamp, octets, is_sound } => {
-                if let Some(served) = &mut self.answering {
-                    served.serving().handle_packet_sent(at, PacketSent { timestamp, octets, is_sound });
+                if let Some(served) = &mut self.responses {
+                    served.exchange().handle_packet_sent(at, PacketSent { timestamp, octets, is_sound });
                 }
             }
             SenderEvent::LastByte { frame, at, end } => {

@@ -71,7 +71,7 @@ impl SenderSession {
     }
 
     pub(super) fn end_when_all_is_offered(&mut self, now: Timestamp) {
-        if self.all_is_offered() && self.answering.is_none() && !self.end_signalled {
+        if self.all_is_offered() && self.responses.is_none() && !self.end_signalled {
             self.signal_end(now);
         }
     }

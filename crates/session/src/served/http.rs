@@ -3,7 +3,7 @@
 use framewire_units::{Duration, Timestamp};
 use framewire_wire::http::{Serve, Server, ServerEvent};
 
-use super::Manner;
+use super::ServingPolicy;
 use super::body::Body;
 use super::catalogue::{Catalogue, Form};
 use super::client::{Connection, Conversation, Stage};
@@ -14,19 +14,19 @@ use crate::sender::Playback;
 /// where that is known: responses then say when they were made.
 pub fn http_client(
     catalogue: &Catalogue,
-    manner: Manner,
+    policy: ServingPolicy,
     time_of_day: Option<Duration>,
     now: Timestamp,
 ) -> Box<dyn Client> {
     let server = Server::new(catalogue.resources.clone(), now);
     let server = time_of_day.into_iter().fold(server, Server::with_time_of_day);
-    let server = server.with_patience(manner.first_request, manner.next_request);
-    Box::new(Connection::new(Http { catalogue: catalogue.clone(), manner, server }))
+    let server = server.with_patience(policy.first_request, policy.next_request);
+    Box::new(Connection::new(Http { catalogue: catalogue.clone(), policy, server }))
 }
 
 struct Http {
     catalogue: Catalogue,
-    manner: Manner,
+    policy: ServingPolicy,
     server: Server,
 }
 
@@ -39,10 +39,10 @@ impl Http {
             Form::Movie(setup) => {
                 let playback = Playback {
                     start: now,
-                    pacing: self.manner.pacing,
-                    ahead: self.manner.ahead,
+                    pacing: self.policy.pacing,
+                    ahead: self.policy.ahead,
                     first_stamp: Duration::ZERO,
-                    is_endless: self.manner.is_endless && resource.length.is_none(),
+                    is_endless: self.policy.is_endless && resource.length.is_none(),
                 };
                 let (session, skip) = setup.played_from(serve.bytes.start, &playback);
                 Body::fetched(session, skip, &serve.bytes, resource.length.is_some())

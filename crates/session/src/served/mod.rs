@@ -31,7 +31,7 @@ pub const CONNECTION: ChannelId = REQUESTS_CHANNEL;
 
 /// How a sender treats its receivers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Manner {
+pub struct ServingPolicy {
     /// Movies go by their frame clocks, or as fast as they are taken.
     pub pacing: Pacing,
     /// How much of a movie is due when it begins.

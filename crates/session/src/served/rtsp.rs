@@ -10,7 +10,7 @@ use framewire_wire::rtsp::{
     Account, Delivery, NptRange, Playing, Server, ServerEvent, ServerSettings, put_interleaved,
 };
 
-use super::Manner;
+use super::ServingPolicy;
 use super::body::Body;
 use super::catalogue::Catalogue;
 use super::client::{Connection, Conversation, Stage};
@@ -37,12 +37,12 @@ const PARTING: Duration = Duration::from_secs(10);
 /// a password with, is drawn from `random`: such that nobody can foresee.
 pub fn rtsp_client(
     catalogue: &Catalogue,
-    manner: Manner,
+    policy: ServingPolicy,
     account: Option<Account>,
     now: Timestamp,
     mut random: RandomStream,
 ) -> Box<dyn Client> {
-    let presentations = match manner.is_endless {
+    let presentations = match policy.is_endless {
         false => Arc::clone(&catalogue.presentations),
         true => Arc::clone(&catalogue.endless),
     };
@@ -50,15 +50,15 @@ pub fn rtsp_client(
         presentations,
         over_udp: true,
         account: account.map(|account| (REALM.to_owned(), account)),
-        timeout: manner.next_request,
+        timeout: policy.next_request,
     };
     let first_stamp = Duration::from_secs(1 + random.next_u64() % FIRST_STAMPS);
     let number = random.next_u64() >> 1;
     Box::new(Connection::new(Rtsp {
         first_stamp,
         catalogue: catalogue.clone(),
-        manner,
-        server: Server::new(settings, now, random).with_patience(manner.first_request).described_as(number),
+        policy,
+        server: Server::new(settings, now, random).with_patience(policy.first_request).described_as(number),
         reports: Vec::new(),
         messages: VecDeque::new(),
         openings: VecDeque::new(),
@@ -77,7 +77,7 @@ struct Rtsp {
     /// section 5.1, wants it random).
     first_stamp: Duration,
     catalogue: Catalogue,
-    manner: Manner,
+    policy: ServingPolicy,
     server: Server,
     /// About the streams of the movie that is played, or was.
     reports: Vec<Reports>,
@@ -110,10 +110,10 @@ impl Rtsp {
         range: Option<NptRange>,
         stage: &mut Stage,
     ) -> Result<Playing, Status> {
-        let (catalogue, manner) = (self.catalogue.clone(), self.manner);
+        let (catalogue, policy) = (self.catalogue.clone(), self.policy);
         let setup = &catalogue.streams[movie];
         // A stream without an end is played as it comes.
-        let range = range.filter(|_| !manner.is_endless);
+        let range = range.filter(|_| !policy.is_endless);
         let here = stage.session().and_then(|session| session.position()).unwrap_or_default();
         let place = range.map(|NptRange { from, until }| (from.unwrap_or(here), until));
         if place.is_some_and(|(from, until)| from >= setup.length() || until.is_some_and(|until| until <= from)) {
@@ -130,7 +130,7 @@ impl Rtsp {
         match place {
             Some((from, until)) if !is_new || !from.is_zero() || until.is_some() => {
                 self.until = until;
-                session.seek(now, [from, manner.ahead], until, setup.queue());
+                session.seek(now, [from, policy.ahead], until, setup.queue());
             }
             _ => session.resume(now),
         }
@@ -151,10 +151,10 @@ impl Rtsp {
         };
         let playback = Playback {
             start: now,
-            pacing: self.manner.pacing,
-            ahead: self.manner.ahead,
+            pacing: self.policy.pacing,
+            ahead: self.policy.ahead,
             first_stamp: self.first_stamp,
-            is_endless: self.manner.is_endless,
+            is_endless: self.policy.is_endless,
         };
         let in_datagrams = deliveries.iter().flatten().any(|delivery| matches!(delivery, Delivery::Udp(..)));
         let carried = match in_datagrams {

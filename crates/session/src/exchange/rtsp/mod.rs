@@ -7,8 +7,8 @@
 //! Over UDP (section 12.39) the packets of RTP and RTCP go in datagrams beside the connection, and may be lost: a sender waits for
 //! TEARDOWN only for a time, and a receiver for packets.
 
-mod asking;
-mod serving;
+mod client;
+mod server;
 
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
@@ -19,10 +19,10 @@ use framewire_wire::rtp_payload::{PayloadFormat, StreamDescription, StreamOrigin
 use framewire_wire::rtsp::{Presentation, StreamStart, Want, put_interleaved};
 use framewire_wire::sdp;
 
-use self::asking::Packets;
-pub(crate) use self::asking::RtspAsking;
-use self::serving::RtspServing;
-use super::{Asking, Serving};
+use self::client::Packets;
+pub(crate) use self::client::RtspClientExchange;
+use self::server::RtspServerExchange;
+use super::{ClientExchange, ServerExchange};
 use crate::channels::SOUND_PORTS;
 use crate::rtcp::{RtcpEnd, RtcpSetup};
 
@@ -114,26 +114,26 @@ impl RtspSetup {
     }
 
     /// The sender's end, from the origin of the run on.
-    pub(crate) fn serving(&self) -> Box<dyn Serving> {
-        Box::new(RtspServing::new(self, None))
+    pub(crate) fn server_exchange(&self) -> Box<dyn ServerExchange> {
+        Box::new(RtspServerExchange::new(self, None))
     }
 
     /// The same whose packets go in datagrams from this port, and reports from the next one; of sound from those above.
-    pub(crate) fn serving_over_udp(&self, port: u16) -> Box<dyn Serving> {
-        Box::new(RtspServing::new(self, Some(port)))
+    pub(crate) fn server_exchange_over_udp(&self, port: u16) -> Box<dyn ServerExchange> {
+        Box::new(RtspServerExchange::new(self, Some(port)))
     }
 
     /// The receiver's end, which has its first request ready.
-    pub(crate) fn asking(&self) -> Box<dyn Asking> {
+    pub(crate) fn client_exchange(&self) -> Box<dyn ClientExchange> {
         let want = if self.has_reports() { Want::Interleaved } else { Want::InterleavedWithoutReports };
         let reports = Packets::Between(self.reports().collect());
-        Box::new(RtspAsking::of(self, want, want, reports))
+        Box::new(RtspClientExchange::of(self, want, want, reports))
     }
 
     /// The same to which packets come in datagrams, at this port, and reports at the next one; of sound at those above.
-    pub(crate) fn asking_over_udp(&self, port: u16) -> Box<dyn Asking> {
+    pub(crate) fn client_exchange_over_udp(&self, port: u16) -> Box<dyn ClientExchange> {
         let want = |port| Want::Udp(port, port + 1);
-        Box::new(RtspAsking::of(self, want(port), want(port + SOUND_PORTS), Packets::Beside))
+        Box::new(RtspClientExchange::of(self, want(port), want(port + SOUND_PORTS), Packets::Beside))
     }
 
     fn reports(&self) -> impl Iterator<Item = RtcpSetup> {

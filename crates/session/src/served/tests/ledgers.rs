@@ -4,13 +4,13 @@ use framewire_recording::record::FrameEventKind;
 use framewire_wire::rtcp::{Compound, NtpTime, Report, ReportBlock};
 use framewire_wire::rtsp::put_interleaved;
 
-use super::rtsp::{Heard, catalogue_of, client_of, play};
+use super::rtsp::{ExchangeEvent, catalogue_of, client_of, play};
 use super::*;
 use crate::flow::FlowRecording;
 
 /// A client that fetches a path from 100 ms on, and is gone at a time; with room for a ledger or without.
-fn fetching(manner: Manner, request: &[u8], has_room: bool, gone: Timestamp) -> (Record, Option<Ledger>, usize) {
-    let (mut client, mut pipe) = (http_client(&catalogue(), manner, None, ms(0)), Pipe::WIDE);
+fn fetching(policy: ServingPolicy, request: &[u8], has_room: bool, gone: Timestamp) -> (Record, Option<Ledger>, usize) {
+    let (mut client, mut pipe) = (http_client(&catalogue(), policy, None, ms(0)), Pipe::WIDE);
     client.set_recording(has_room.then(FlowRecording::default));
     say(&mut *client, ms(100), request);
     run(&mut *client, &mut pipe, ms(100), gone);
@@ -54,8 +54,8 @@ fn a_ledger_ends_where_its_client_leaves() {
 fn where_there_is_no_room_or_nothing_to_be_told_there_is_no_ledger() {
     let (whole, stream) = (get("/mp4/a%20%26%20b.mp4", ""), get("/ts/a%20%26%20b.ts", ""));
     let part = get("/mp4/a%20%26%20b.mp4", "Range: bytes=9000-\r\n");
-    let endless = Manner { is_endless: true, ..MANNER };
-    for (manner, request, has_room, expected) in [
+    let endless = ServingPolicy { is_endless: true, ..MANNER };
+    for (policy, request, has_room, expected) in [
         (MANNER, &whole, true, Some(true)),
         (MANNER, &whole, false, Some(false)),
         (MANNER, &stream, false, Some(false)),
@@ -65,7 +65,7 @@ fn where_there_is_no_room_or_nothing_to_be_told_there_is_no_ledger() {
         (MANNER, &get("/a%20&%20b.mpg", ""), true, None),
         (MANNER, &get("/", ""), true, None),
     ] {
-        let (record, ledger, _) = fetching(manner, request, has_room, ms(2_000));
+        let (record, ledger, _) = fetching(policy, request, has_room, ms(2_000));
         assert_eq!((record.ledger, ledger.is_some()), (expected, expected == Some(true)), "{}", record.what);
     }
 }
@@ -94,7 +94,7 @@ fn a_ledger_of_rtsp_has_the_reports_of_both_ends_until_the_connection_is_over() 
     let catalogue = catalogue_of("rtsp");
     let (mut client, mut pipe) = (client_of(&catalogue, MANNER, None), Pipe::WIDE);
     client.set_recording(Some(FlowRecording::default()));
-    play(&mut *client, &mut pipe, &mut Heard::default(), ms(100), 2);
+    play(&mut *client, &mut pipe, &mut ExchangeEvent::default(), ms(100), 2);
     run(&mut *client, &mut pipe, ms(100), ms(600));
     let ssrc = catalogue.presentations[0].streams[0].ssrc;
     let came = report_of_receiver(ssrc, ms(100), Duration::from_millis(400));
@@ -125,7 +125,7 @@ fn a_ledger_of_rtsp_has_the_reports_of_both_ends_until_the_connection_is_over() 
 fn a_server_that_is_stopped_has_the_ledger_as_far_as_it_came() {
     let (mut client, mut pipe) = (client_of(&catalogue_of("rtsp"), MANNER, None), Pipe::WIDE);
     client.set_recording(Some(FlowRecording::default()));
-    play(&mut *client, &mut pipe, &mut Heard::default(), ms(100), 2);
+    play(&mut *client, &mut pipe, &mut ExchangeEvent::default(), ms(100), 2);
     run(&mut *client, &mut pipe, ms(100), ms(300));
     client.stop(ms(300));
     let ledger = client.poll_ledger().expect("it has ended");

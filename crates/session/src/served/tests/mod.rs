@@ -54,7 +54,7 @@ fn catalogue() -> Catalogue {
     Catalogue::new(&[title])
 }
 
-const MANNER: Manner = Manner {
+const MANNER: ServingPolicy = ServingPolicy {
     pacing: Pacing::Sender,
     ahead: Duration::ZERO,
     is_endless: false,
@@ -156,8 +156,8 @@ fn bodies(pipe: &Pipe) -> Vec<(u16, Vec<u8>)> {
 
 /// What one request is answered with, as fast as it is taken.
 fn fetched(path: &str, more: &str) -> Vec<u8> {
-    let manner = Manner { pacing: Pacing::Unpaced, ..MANNER };
-    let (mut client, mut pipe) = (http_client(&catalogue(), manner, None, ms(0)), Pipe::WIDE);
+    let policy = ServingPolicy { pacing: Pacing::Unpaced, ..MANNER };
+    let (mut client, mut pipe) = (http_client(&catalogue(), policy, None, ms(0)), Pipe::WIDE);
     say(&mut *client, ms(1), &get(path, more));
     run(&mut *client, &mut pipe, ms(1), ms(1));
     bodies(&pipe).remove(0).1
@@ -202,8 +202,8 @@ fn several_requests_on_a_connection_are_answered_in_order_and_recorded() {
 
 #[test]
 fn a_stream_goes_by_the_frame_clock_ahead_of_it_by_a_time_and_begins_anew_where_it_is_endless() {
-    let manner = Manner { ahead: Duration::from_millis(200), is_endless: true, ..MANNER };
-    let (mut client, mut pipe) = (http_client(&catalogue(), manner, None, ms(0)), Pipe::WIDE);
+    let policy = ServingPolicy { ahead: Duration::from_millis(200), is_endless: true, ..MANNER };
+    let (mut client, mut pipe) = (http_client(&catalogue(), policy, None, ms(0)), Pipe::WIDE);
     say(&mut *client, ms(100), &get("/ts/a%20%26%20b.ts", ""));
     let frames = |client: &mut dyn Client, pipe: &mut Pipe, now| {
         run(client, pipe, now, now);
@@ -233,8 +233,8 @@ fn a_stream_goes_by_the_frame_clock_ahead_of_it_by_a_time_and_begins_anew_where_
 
 #[test]
 fn a_client_that_takes_little_waits_for_room_and_one_that_takes_much_for_its_turn() {
-    let manner = Manner { pacing: Pacing::Unpaced, is_endless: true, ..MANNER };
-    let (mut client, mut pipe) = (http_client(&catalogue(), manner, None, ms(0)), Pipe { room: 3_000, ..Pipe::WIDE });
+    let policy = ServingPolicy { pacing: Pacing::Unpaced, is_endless: true, ..MANNER };
+    let (mut client, mut pipe) = (http_client(&catalogue(), policy, None, ms(0)), Pipe { room: 3_000, ..Pipe::WIDE });
     say(&mut *client, ms(1), &get("/ts/a%20%26%20b.ts", ""));
     let wait = client.drive(ms(1), &mut pipe).unwrap();
     assert_eq!((wait.room, wait.timeout, pipe.written.len()), (ChannelSet::of(CONNECTION), None, 3_000));

@@ -22,15 +22,15 @@ pub(super) fn catalogue_of(transport: &str) -> Catalogue {
     Catalogue::new(&[Title { name: "a film.mpg".to_owned(), about: String::new(), file, mp4, ts, rtsp: Some(setup) }])
 }
 
-pub(super) fn client_of(catalogue: &Catalogue, manner: Manner, account: Option<Account>) -> Box<dyn Client> {
-    rtsp_client(catalogue, manner, account, ms(0), Seed(7).stream("client", &[]))
+pub(super) fn client_of(catalogue: &Catalogue, policy: ServingPolicy, account: Option<Account>) -> Box<dyn Client> {
+    rtsp_client(catalogue, policy, account, ms(0), Seed(7).stream("client", &[]))
 }
 
 /// What is written, message by message and packet by packet.
 #[derive(Default)]
-pub(super) struct Heard(Reader, usize);
+pub(super) struct ExchangeEvent(Reader, usize);
 
-impl Heard {
+impl ExchangeEvent {
     fn items(&mut self, pipe: &Pipe) -> Vec<Item> {
         self.0.feed(&pipe.written[self.1..]);
         self.1 = pipe.written.len();
@@ -39,7 +39,7 @@ impl Heard {
 }
 
 /// Asks, and has the answer at once.
-fn ask(client: &mut dyn Client, pipe: &mut Pipe, heard: &mut Heard, now: Timestamp, text: &str) -> Response {
+fn ask(client: &mut dyn Client, pipe: &mut Pipe, heard: &mut ExchangeEvent, now: Timestamp, text: &str) -> Response {
     client.handle_arrival(now, CONNECTION, Arrival::Bytes(format!("{text}\r\n\r\n").as_bytes()));
     client.drive(now, pipe).expect("the connection stands");
     let answers = heard.items(pipe).into_iter().filter_map(|item| match item {
@@ -50,7 +50,13 @@ fn ask(client: &mut dyn Client, pipe: &mut Pipe, heard: &mut Heard, now: Timesta
 }
 
 /// Sets up the streams of the film, on channels 0 to 3, and plays it at a time.
-pub(super) fn play(client: &mut dyn Client, pipe: &mut Pipe, heard: &mut Heard, now: Timestamp, streams: usize) {
+pub(super) fn play(
+    client: &mut dyn Client,
+    pipe: &mut Pipe,
+    heard: &mut ExchangeEvent,
+    now: Timestamp,
+    streams: usize,
+) {
     let mut session = String::new();
     for stream in 0..streams {
         let channels = format!("{}-{}", 2 * stream, 2 * stream + 1);
@@ -72,7 +78,7 @@ pub(super) fn play(client: &mut dyn Client, pipe: &mut Pipe, heard: &mut Heard, 
 fn video_and_sound_go_between_the_messages_each_on_its_channels_with_reports() {
     let catalogue = catalogue_of("rtsp");
     let (mut client, mut pipe, mut heard) =
-        (client_of(&catalogue, MANNER, None), Pipe::WIDE, Heard(Reader::default(), 0));
+        (client_of(&catalogue, MANNER, None), Pipe::WIDE, ExchangeEvent(Reader::default(), 0));
     let described =
         ask(&mut *client, &mut pipe, &mut heard, ms(1), "DESCRIBE rtsp://a/a%20film.mpg RTSP/1.0\r\nCSeq: 0");
     let text = String::from_utf8(described.body).unwrap();
@@ -120,7 +126,7 @@ fn video_and_sound_go_between_the_messages_each_on_its_channels_with_reports() {
 #[test]
 fn a_client_that_leaves_in_the_middle_of_a_packet_has_its_answer_behind_it() {
     let catalogue = catalogue_of("rtsp");
-    let (mut client, mut heard) = (client_of(&catalogue, MANNER, None), Heard(Reader::default(), 0));
+    let (mut client, mut heard) = (client_of(&catalogue, MANNER, None), ExchangeEvent(Reader::default(), 0));
     let mut pipe = Pipe::WIDE;
     play(&mut *client, &mut pipe, &mut heard, ms(10), 1);
     // The answer to PLAY, and half of the first packet.
@@ -142,7 +148,7 @@ fn a_client_that_leaves_in_the_middle_of_a_packet_has_its_answer_behind_it() {
 fn a_movie_is_of_those_who_know_the_password_and_silence_ends_a_session() {
     let account = Account { user: "camera".to_owned(), password: "secret".to_owned() };
     let catalogue = catalogue_of("rtsp+dependency");
-    let (mut pipe, mut heard) = (Pipe::WIDE, Heard(Reader::default(), 0));
+    let (mut pipe, mut heard) = (Pipe::WIDE, ExchangeEvent(Reader::default(), 0));
     let mut client = client_of(&catalogue, MANNER, Some(account));
     let text = "DESCRIBE rtsp://a/a%20film.mpg RTSP/1.0\r\nCSeq: 0";
     let refused = ask(&mut *client, &mut pipe, &mut heard, ms(9_000), text);
@@ -151,9 +157,9 @@ fn a_movie_is_of_those_who_know_the_password_and_silence_ends_a_session() {
     assert!(challenge.starts_with("Digest realm=\"framewire\", nonce=\""), "{challenge}");
     // Who only guesses has no more time than who says nothing.
     assert!(client.drive(ms(10_000), &mut pipe).unwrap().finished && !client.has_asked());
-    let manner = Manner { is_endless: true, ..MANNER };
-    let (mut pipe, mut heard) = (Pipe::WIDE, Heard(Reader::default(), 0));
-    let mut client = client_of(&catalogue, manner, None);
+    let policy = ServingPolicy { is_endless: true, ..MANNER };
+    let (mut pipe, mut heard) = (Pipe::WIDE, ExchangeEvent(Reader::default(), 0));
+    let mut client = client_of(&catalogue, policy, None);
     play(&mut *client, &mut pipe, &mut heard, ms(0), 2);
     let wait = run(&mut *client, &mut pipe, ms(0), ms(100_000));
     assert!(wait.finished, "60 s without a sign of life");
@@ -164,7 +170,7 @@ fn a_movie_is_of_those_who_know_the_password_and_silence_ends_a_session() {
 
 /// Asks within a session.
 fn ask_in(
-    (client, pipe, heard): (&mut dyn Client, &mut Pipe, &mut Heard),
+    (client, pipe, heard): (&mut dyn Client, &mut Pipe, &mut ExchangeEvent),
     now: Timestamp,
     (method, session): (&str, &str),
     more: &str,
@@ -196,7 +202,7 @@ fn frames_of<'a>(packets: impl IntoIterator<Item = &'a (u8, Bytes)>, of: u8) -> 
 fn a_movie_stands_still_goes_on_where_it_was_and_from_the_key_frame_before_a_place() {
     let catalogue = catalogue_of("rtsp");
     let (mut client, mut pipe, mut heard) =
-        (client_of(&catalogue, MANNER, None), Pipe::WIDE, Heard(Reader::default(), 0));
+        (client_of(&catalogue, MANNER, None), Pipe::WIDE, ExchangeEvent(Reader::default(), 0));
     play(&mut *client, &mut pipe, &mut heard, ms(100), 2);
     run(&mut *client, &mut pipe, ms(100), ms(310));
     let items = heard.items(&pipe);
@@ -264,7 +270,7 @@ fn a_movie_stands_still_goes_on_where_it_was_and_from_the_key_frame_before_a_pla
 fn places_that_are_none_are_refused_and_an_end_is_kept() {
     let catalogue = catalogue_of("rtsp");
     let (mut client, mut pipe, mut heard) =
-        (client_of(&catalogue, MANNER, None), Pipe::WIDE, Heard(Reader::default(), 0));
+        (client_of(&catalogue, MANNER, None), Pipe::WIDE, ExchangeEvent(Reader::default(), 0));
     let set_up =
         "SETUP rtsp://a/a%20film.mpg/track0 RTSP/1.0\r\nCSeq: 1\r\nTransport: RTP/AVP/TCP;unicast;interleaved=0-1";
     let answer = ask(&mut *client, &mut pipe, &mut heard, ms(0), set_up);
@@ -285,9 +291,9 @@ fn places_that_are_none_are_refused_and_an_end_is_kept() {
 #[test]
 fn video_and_sound_go_in_datagrams_with_reports_that_are_signs_of_life() {
     let catalogue = catalogue_of("rtsp");
-    let manner = Manner { is_endless: true, ..MANNER };
+    let policy = ServingPolicy { is_endless: true, ..MANNER };
     let (mut client, mut pipe, mut heard) =
-        (client_of(&catalogue, manner, None), Pipe::WIDE, Heard(Reader::default(), 0));
+        (client_of(&catalogue, policy, None), Pipe::WIDE, ExchangeEvent(Reader::default(), 0));
     let mut session = String::new();
     let mut opened = Vec::new();
     for stream in 0..2 {
@@ -360,7 +366,7 @@ fn video_and_sound_go_in_datagrams_with_reports_that_are_signs_of_life() {
 fn what_is_no_rtsp_in_the_middle_of_a_movie_is_answered_behind_the_packet_and_ends_it() {
     let catalogue = catalogue_of("rtsp");
     for nonsense in ["nonsense\r\n\r\n".to_owned(), format!("OPTIONS * RTSP/1.0\r\nX: {}", "y".repeat(16_400))] {
-        let (mut client, mut heard) = (client_of(&catalogue, MANNER, None), Heard(Reader::default(), 0));
+        let (mut client, mut heard) = (client_of(&catalogue, MANNER, None), ExchangeEvent(Reader::default(), 0));
         let mut pipe = Pipe::WIDE;
         play(&mut *client, &mut pipe, &mut heard, ms(10), 1);
         // The answer to PLAY, and half of the first packet.
@@ -380,9 +386,9 @@ fn what_is_no_rtsp_in_the_middle_of_a_movie_is_answered_behind_the_packet_and_en
 fn each_session_has_a_description_of_its_own_and_one_without_an_end_says_so() {
     let catalogue = catalogue_of("rtsp");
     let described = |seed, is_endless| {
-        let manner = Manner { is_endless, ..MANNER };
-        let mut client = rtsp_client(&catalogue, manner, None, ms(0), Seed(seed).stream("client", &[]));
-        let (mut pipe, mut heard) = (Pipe::WIDE, Heard::default());
+        let policy = ServingPolicy { is_endless, ..MANNER };
+        let mut client = rtsp_client(&catalogue, policy, None, ms(0), Seed(seed).stream("client", &[]));
+        let (mut pipe, mut heard) = (Pipe::WIDE, ExchangeEvent::default());
         let mut ask = |number| {
             let text = format!("DESCRIBE rtsp://a/a%20film.mpg RTSP/1.0\r\nCSeq: {number}");
             String::from_utf8(super::rtsp::ask(&mut *client, &mut pipe, &mut heard, ms(1), &text).body).unwrap()

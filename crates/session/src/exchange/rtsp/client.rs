@@ -8,17 +8,17 @@ use framewire_wire::rtsp::{Account, Client, ClientEvent, ClientSettings, SESSION
 
 use super::{ASSUMED_RATE, RtspSetup, URL, report};
 use crate::channels::{MOVIE_CHANNEL, SOUND_CHANNEL};
-use crate::exchange::{Asking, Heard};
+use crate::exchange::{ClientExchange, ExchangeEvent};
 use crate::rtcp::{INTERLEAVED_HEADERS, RtcpEnd, RtcpLog, RtcpSetup};
 
 /// The receiver's end: a client.
 #[derive(Debug)]
-pub(crate) struct RtspAsking {
+pub(crate) struct RtspClientExchange {
     client: Client,
     packets: Packets,
     /// From the answer to PLAY on.
     rtcp: Vec<RtcpEnd>,
-    heard: VecDeque<Heard>,
+    events: VecDeque<ExchangeEvent>,
     transmit: VecDeque<Vec<u8>>,
     /// When nothing has come of them for too long.
     silent: Option<Timestamp>,
@@ -37,10 +37,10 @@ pub(super) enum Packets {
     Beside,
 }
 
-impl RtspAsking {
+impl RtspClientExchange {
     fn new(client: Client, packets: Packets) -> Self {
-        let (heard, transmit, rtcp) = Default::default();
-        Self { client, packets, rtcp, heard, transmit, silent: None, plays: false, begun: false }
+        let (events, transmit, rtcp) = Default::default();
+        Self { client, packets, rtcp, events, transmit, silent: None, plays: false, begun: false }
     }
 
     /// The receiver of a flow, that wants video and sound so.
@@ -79,7 +79,7 @@ impl RtspAsking {
                 ClientEvent::Described(_) => {}
                 ClientEvent::Playing(_) => {
                     self.plays = true;
-                    self.heard.push_back(Heard::Begins);
+                    self.events.push_back(ExchangeEvent::Begins);
                     self.handle_life(now);
                     if let Packets::Between(setups) = &self.packets {
                         self.rtcp = setups.iter().map(|setup| setup.receiver(now)).collect();
@@ -88,14 +88,14 @@ impl RtspAsking {
                 ClientEvent::Rtp(stream, packet) => {
                     self.begun = true;
                     self.rtcp.get_mut(stream).into_iter().for_each(|rtcp| rtcp.handle_rtp(now, &packet));
-                    self.heard.push_back(Heard::Movie(packet));
+                    self.events.push_back(ExchangeEvent::Movie(packet));
                 }
                 ClientEvent::Rtcp(stream, packet) => {
                     self.rtcp.get_mut(stream).into_iter().for_each(|rtcp| rtcp.handle_rtcp(now, &packet));
                 }
                 ClientEvent::Ended(reason) => {
                     self.silent = None;
-                    self.heard.push_back(Heard::Ended(reason));
+                    self.events.push_back(ExchangeEvent::Ended(reason));
                 }
             }
         }
@@ -107,7 +107,7 @@ impl RtspAsking {
     }
 }
 
-impl Asking for RtspAsking {
+impl ClientExchange for RtspClientExchange {
     fn handle_bytes(&mut self, now: Timestamp, bytes: &[u8]) {
         // What broke it is among its events.
         drop(self.client.handle_bytes(now, bytes));
@@ -117,7 +117,7 @@ impl Asking for RtspAsking {
     fn handle_close(&mut self, now: Timestamp) {
         match self.plays {
             // The end of the stream, or of a run that was cut off, which the sender tells.
-            true => self.heard.push_back(Heard::Ended(None)),
+            true => self.events.push_back(ExchangeEvent::Ended(None)),
             false => self.client.handle_close(),
         }
         self.drain(now);
@@ -138,7 +138,8 @@ impl Asking for RtspAsking {
     fn handle_timeout(&mut self, now: Timestamp) {
         self.client.handle_timeout(now);
         if self.silent.is_some_and(|at| at <= now) {
-            self.heard.push_back(Heard::Ended(Some(format!("nothing came for {} s", SESSION_TIMEOUT.as_secs()))));
+            self.events
+                .push_back(ExchangeEvent::Ended(Some(format!("nothing came for {} s", SESSION_TIMEOUT.as_secs()))));
             self.handle_last(now);
         }
         self.drain(now);
@@ -149,8 +150,8 @@ impl Asking for RtspAsking {
         self.client.next_timeout().into_iter().chain(of_rtcp).chain(self.silent).min()
     }
 
-    fn poll_heard(&mut self) -> Option<Heard> {
-        self.heard.pop_front()
+    fn poll_event(&mut self) -> Option<ExchangeEvent> {
+        self.events.pop_front()
     }
 
     fn poll_transmit(&mut self) -> Option<Vec<u8>> {

@@ -3,10 +3,10 @@
 use super::tests::{FRAME_SIZE, FRAMES, Host, flow, ms};
 use super::*;
 use crate::MOVIE_CHANNEL;
-use crate::exchange::testing::{Asks, Polite};
+use crate::exchange::testing::{ScriptedClient, ScriptedServer};
 use crate::half::{Arrival, Channel, ChannelId, ChannelKind, Channels, End, Half};
-use crate::receiver::Asked;
-use crate::sender::Answering;
+use crate::receiver::RequestChannel;
+use crate::sender::ResponseChannel;
 use framewire_recording::Samples;
 use framewire_recording::record::{FlowSample, FlowStatus, FrameEventKind};
 use framewire_transport::socket::{DatagramSend, SocketError};
@@ -20,8 +20,10 @@ fn asked_ends() -> (MovieSending, MovieReceiving) {
     let channels = vec![Channel { id: MOVIE_CHANNEL, kind: ChannelKind::Stream(End::Receiver) }];
     let sender = sender
         .over(channels.clone())
-        .with_serving(Some(Answering::new(Box::new(Polite::until(LATEST_WORD)), MOVIE_CHANNEL)));
-    let receiver = receiver.over(channels).with_asking(Some(Asked::new(Box::new(Asks::default()), MOVIE_CHANNEL)));
+        .with_responses(Some(ResponseChannel::new(Box::new(ScriptedServer::until(LATEST_WORD)), MOVIE_CHANNEL)));
+    let receiver = receiver
+        .over(channels)
+        .with_requests(Some(RequestChannel::new(Box::new(ScriptedClient::default()), MOVIE_CHANNEL)));
     assert_eq!(sender.channels(), receiver.channels());
     let receiving = MovieReceiving::new(receiver, ReceivedMovie::new(MovieSink::Memory(Vec::new())));
     (MovieSending::new(sender, Samples::default()), receiving)

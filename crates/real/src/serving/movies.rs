@@ -16,7 +16,7 @@ use crate::events::Event;
 
 /// A movie that is served.
 #[derive(Clone, Debug)]
-pub struct Exhibit {
+pub struct ServedMovie {
     /// Its name: that of its file, without folders.
     pub name: String,
     /// The file as it is.
@@ -35,31 +35,31 @@ pub struct Exhibit {
 /// When a file cannot be opened, or there is nothing to be served.
 pub(super) fn titles(
     scenario: &Scenario,
-    exhibits: &[Exhibit],
+    movies: &[ServedMovie],
     tell: &mut dyn FnMut(Event),
 ) -> Result<Vec<Title>, RealError> {
-    if exhibits.is_empty() {
+    if movies.is_empty() {
         return Err(RealError::Input("there is no movie to serve".to_owned()));
     }
-    exhibits.iter().map(|exhibit| title(scenario, exhibit, tell)).collect()
+    movies.iter().map(|movie| title(scenario, movie, tell)).collect()
 }
 
-fn title(scenario: &Scenario, exhibit: &Exhibit, tell: &mut dyn FnMut(Event)) -> Result<Title, RealError> {
-    let opened = exhibit.media_type.as_ref().map(|media_type| {
-        let refused = |error: std::io::Error| RealError::Input(format!("{}: {error}", exhibit.path.display()));
-        let file = File::open(&exhibit.path).map_err(refused)?;
+fn title(scenario: &Scenario, movie: &ServedMovie, tell: &mut dyn FnMut(Event)) -> Result<Title, RealError> {
+    let opened = movie.media_type.as_ref().map(|media_type| {
+        let refused = |error: std::io::Error| RealError::Input(format!("{}: {error}", movie.path.display()));
+        let file = File::open(&movie.path).map_err(refused)?;
         let length = file.metadata().map_err(refused)?.len();
         Ok::<_, RealError>((Arc::new(file) as Arc<_>, length, media_type.clone()))
     });
-    let (name, about) = (exhibit.name.clone(), exhibit.about.clone());
+    let (name, about) = (movie.name.clone(), movie.about.clone());
     let mut title = Title { name, about, file: opened.transpose()?, mp4: None, ts: None, rtsp: None };
     for flow in &scenario.flows {
-        match setup(flow, exhibit, tell) {
+        match setup(flow, movie, tell) {
             Ok(setup) if setup.is_file() => title.mp4 = Some(setup),
             Ok(setup) if setup.is_rtsp() => title.rtsp = Some(setup),
             Ok(setup) => title.ts = Some(setup),
             Err(reason) => {
-                let (name, transport) = (exhibit.name.clone(), flow.transport().to_string());
+                let (name, transport) = (movie.name.clone(), flow.transport().to_string());
                 tell(Event::LeftOut { name, transport, reason });
             }
         }
@@ -68,8 +68,8 @@ fn title(scenario: &Scenario, exhibit: &Exhibit, tell: &mut dyn FnMut(Event)) ->
 }
 
 /// A movie in the form of a flow. Where that does not carry its sound, the video is without it, and that is told: others may.
-fn setup(flow: &Flow, exhibit: &Exhibit, tell: &mut dyn FnMut(Event)) -> Result<StreamSetup, String> {
-    let plan = exhibit.content.sending_plan().ok_or("there is no movie in it")?;
+fn setup(flow: &Flow, movie: &ServedMovie, tell: &mut dyn FnMut(Event)) -> Result<StreamSetup, String> {
+    let plan = movie.content.sending_plan().ok_or("there is no movie in it")?;
     // Sources are told apart by random numbers (RFC 3550, section 8.1).
     let ssrc = random_session().map_err(|error| error.to_string())? as u32;
     let silent = SendingPlan::new(plan.movie().clone(), Timestamp::ZERO);
@@ -77,7 +77,7 @@ fn setup(flow: &Flow, exhibit: &Exhibit, tell: &mut dyn FnMut(Event)) -> Result<
         Err(error) if plan.sound().is_some() => {
             let without = FlowSetup::of_movie(flow, silent, ssrc);
             if without.is_ok() {
-                let (name, transport) = (exhibit.name.clone(), flow.transport().to_string());
+                let (name, transport) = (movie.name.clone(), flow.transport().to_string());
                 tell(Event::SoundLeftOut { name, transport, reason: error.to_string() });
             }
             without

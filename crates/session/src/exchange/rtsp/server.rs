@@ -7,20 +7,20 @@ use framewire_wire::rtsp::{NptRange, Playing, SESSION_TIMEOUT, Server, ServerEve
 
 use super::{PATH, RtspSetup, TEARDOWN_WAIT, report};
 use crate::channels::SOUND_PORTS;
-use crate::exchange::{Serving, Wish};
+use crate::exchange::{PlaybackCommand, ServerExchange};
 use crate::rtcp::{RtcpEnd, RtcpLog, RtcpSetup};
 use crate::sender::PacketSent;
 
 /// The sender's end: a server.
 #[derive(Debug)]
-pub(super) struct RtspServing {
+pub(super) struct RtspServerExchange {
     server: Server,
     /// From which it sends video, where in datagrams.
     port: Option<u16>,
     /// Reports between messages, which begin with PLAY.
     setups: Vec<RtcpSetup>,
     rtcp: Vec<RtcpEnd>,
-    wishes: VecDeque<Wish>,
+    commands: VecDeque<PlaybackCommand>,
     transmit: VecDeque<Vec<u8>>,
     /// Over UDP, with reports: the receiver hears BYE, and answers with TEARDOWN.
     answers_bye: bool,
@@ -30,7 +30,7 @@ pub(super) struct RtspServing {
     over: bool,
 }
 
-impl RtspServing {
+impl RtspServerExchange {
     /// Of a session, whose packets go in datagrams from a port, or between messages.
     pub(super) fn new(setup: &RtspSetup, port: Option<u16>) -> Self {
         let settings = ServerSettings {
@@ -45,8 +45,8 @@ impl RtspServing {
             None => (setup.reports().collect(), false),
             Some(_) => (Vec::new(), setup.has_reports()),
         };
-        let (rtcp, wishes, transmit) = Default::default();
-        Self { server, port, setups, rtcp, wishes, transmit, answers_bye, teardown_until: None, over: false }
+        let (rtcp, commands, transmit) = Default::default();
+        Self { server, port, setups, rtcp, commands, transmit, answers_bye, teardown_until: None, over: false }
     }
 
     fn drain(&mut self, now: Timestamp) {
@@ -64,14 +64,14 @@ impl RtspServing {
                     let playing = Playing { range, streams: presentation.streams.clone() };
                     drop(self.server.handle_playing(now, Ok(playing)));
                     self.rtcp.extend(self.setups.drain(..).map(|setup| setup.sender(now)));
-                    self.wishes.push_back(Wish::Begin);
+                    self.commands.push_back(PlaybackCommand::Begin);
                 }
                 // A flow of the lab has one way: its receiver does not pause.
                 ServerEvent::Pause => {}
                 ServerEvent::Rtcp(stream, packet) => {
                     self.rtcp.get_mut(stream).into_iter().for_each(|rtcp| rtcp.handle_rtcp(now, &packet));
                 }
-                ServerEvent::Stop => self.wishes.push_back(Wish::End),
+                ServerEvent::Stop => self.commands.push_back(PlaybackCommand::End),
             }
         }
         self.transmit.extend(std::iter::from_fn(|| self.server.poll_transmit()));
@@ -79,7 +79,7 @@ impl RtspServing {
     }
 }
 
-impl Serving for RtspServing {
+impl ServerExchange for RtspServerExchange {
     fn handle_bytes(&mut self, now: Timestamp, bytes: &[u8]) -> Result<(), String> {
         let handled = self.server.handle_bytes(now, bytes);
         self.drain(now);
@@ -117,8 +117,8 @@ impl Serving for RtspServing {
         self.drain(now);
     }
 
-    fn poll_wish(&mut self) -> Option<Wish> {
-        self.wishes.pop_front()
+    fn poll_command(&mut self) -> Option<PlaybackCommand> {
+        self.commands.pop_front()
     }
 
     fn poll_transmit(&mut self) -> Option<Vec<u8>> {

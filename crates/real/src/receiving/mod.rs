@@ -1,38 +1,28 @@
-//! The receiver's end.
+//! The receiver's end where it listens.
+
+mod discovery;
+mod ending;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use framewire_endpoint::RunClock;
-use framewire_kernel::{FlowSockets, Place};
+use framewire_kernel::{FlowAddresses, FlowSockets};
 use framewire_media::access_unit::Codec;
-use framewire_recording::record::FlowStatus;
 use framewire_session::half::End as Side;
 use framewire_session::lifecycle::{FlowEnd, FlowOutcome, MovieReceiving};
 use framewire_session::{Announcement, ChannelSetup, DescribedSound, FlowRecording};
-use framewire_sockets::{Interest, OpenError, Watch, wait, wait_watching};
+use framewire_sockets::{OpenError, Watch, wait_watching};
 use framewire_transport::TransportKind;
 use framewire_units::{DataSize, Duration, Timestamp};
 
-use crate::described::DescribedStreams;
+use self::ending::Ending;
 use crate::error::RealError;
 use crate::events::{Event, Listener};
-use crate::exchange::{Answers, Asked, above};
+use crate::exchange::{Answers, above};
 use crate::recorded::{Recorded, record};
+use crate::session_description::DescribedStreams;
 use crate::{BETWEEN_REPORTS, TICK, directory};
-
-/// When the sender has said that the stream has ended, what has been silent for so long is over: a datagram that is under
-/// way any longer is lost.
-const SETTLED: Duration = Duration::from_millis(300);
-
-/// How long the sender is waited for to say that a stream has ended whose connection has.
-const LINGERING: Duration = Duration::from_secs(2);
-
-/// How long what comes may go before what is said of it: a question that was lost is asked again sooner.
-const UNANNOUNCED: Duration = Duration::from_secs(1);
-
-/// What is waited for where a user says nothing of the stream.
-const ANNOUNCED: &str = "that is announced";
 
 /// What a receiver is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,7 +108,7 @@ fn listen(options: &ReceiveOptions, clock: RunClock) -> Result<Listening, RealEr
         )));
     }
     let channel = ChannelSetup::of_announced(options.transport.is_stream());
-    let sockets = FlowSockets::open(&[channel], &place(options.address), clock)?;
+    let sockets = FlowSockets::open(&[channel], &receiver_at(options.address), clock)?;
     let address = sockets.local_address()?.unwrap_or(options.address);
     let beside = above(address)
         .ok_or_else(|| RealError::Input(format!("{address}: the port above it is needed, too: state a lower one")))?;
@@ -130,8 +120,8 @@ fn listen(options: &ReceiveOptions, clock: RunClock) -> Result<Listening, RealEr
 }
 
 /// Where a receiver's channels are, at this address.
-fn place(own: SocketAddr) -> Place {
-    Place { end: Side::Receiver, own, peer: None }
+fn receiver_at(own: SocketAddr) -> FlowAddresses {
+    FlowAddresses { end: Side::Receiver, own, peer: None }
 }
 
 /// Why sound cannot be listened for.
@@ -152,119 +142,6 @@ struct End<'a> {
 }
 
 impl End<'_> {
-    /// Sound that a session description says more of has a socket from the beginning.
-    fn listen_for_described_sound(&mut self, listener: &mut Listener<'_>) -> Result<(), RealError> {
-        let described = self.options.description.as_ref().and_then(|streams| streams.sound.as_ref());
-        match described.filter(|_| !self.options.transport.is_stream()) {
-            Some(Ok((_, port))) => {
-                let address = SocketAddr::new(self.address.ip(), *port);
-                let channel = Announcement::described_sound_channel();
-                self.sockets.add(&channel, &place(address)).map_err(of_sound)
-            }
-            Some(Err(reason)) => {
-                let (name, transport) = (String::new(), self.options.transport.to_string());
-                listener(&Event::SoundLeftOut { name, transport, reason: reason.clone() });
-                Ok(())
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// Waits until it is known what comes, and something has been announced or come.
-    fn wait_for_stream(
-        &mut self,
-        is_stopped: &dyn Fn() -> bool,
-        listener: &mut Listener<'_>,
-    ) -> Result<Announcement, RealError> {
-        let mut came_at: Option<Timestamp> = None;
-        loop {
-            if let Some(announced) = self.take_announcement()? {
-                return Ok(announced);
-            }
-            let now = self.clock.now();
-            if is_stopped() {
-                return Err(RealError::Stopped);
-            }
-            if self.has_something()? {
-                if let Some(stated) = self.stated()? {
-                    return Ok(stated);
-                }
-                if now.saturating_since(*came_at.get_or_insert(now)) < UNANNOUNCED {
-                    std::thread::sleep(TICK);
-                } else if self.sockets.discard()? == 0 {
-                    // The first of it: what a stranger sends does not end a receiver that waits for a stream.
-                    listener(&Event::Unannounced);
-                }
-            }
-            if now.saturating_since(Timestamp::ZERO) >= self.options.patience {
-                let seconds = self.options.patience.as_secs_f64();
-                let came =
-                    if self.sockets.of_others() > 0 { format!("nothing {ANNOUNCED}") } else { "nothing".to_owned() };
-                return Err(RealError::Failed(format!("{}: {came} came in {seconds} s", self.options.address)));
-            }
-            let read = Watch { read: true, write: false };
-            let watched = [Some(self.answers.descriptor()), self.sockets.descriptor()];
-            let watched: Vec<_> = watched.into_iter().flatten().map(|socket| (socket, read)).collect();
-            wait_watching(&watched, TICK)?;
-        }
-    }
-
-    /// True where something has come by the stream's socket.
-    fn has_something(&self) -> Result<bool, RealError> {
-        let Some(socket) = self.sockets.descriptor() else { return Ok(false) };
-        Ok(wait(&socket, Interest::Read, Duration::ZERO)?)
-    }
-
-    /// What a user says of a stream that is not announced; `None` where that is nothing.
-    fn stated(&mut self) -> Result<Option<Announcement>, RealError> {
-        let ReceiveOptions { transport, description, .. } = self.options;
-        let video = description.as_ref().map(|streams| &streams.video);
-        let described = video.and_then(|of| Announcement::codec_in_rtp(&of.encoding_name));
-        let Some(codec) = self.options.codec.or(described) else { return Ok(None) };
-        let of_sound = description.as_ref().and_then(|streams| streams.sound.as_ref()?.as_ref().ok());
-        let of_sound = of_sound.filter(|_| !transport.is_stream()).map(|(sound, _)| sound.clone());
-        let stated = Announcement {
-            transport: *transport,
-            codec,
-            mpeg2: true,
-            ssrc: None,
-            payload_type: video.map(|of| of.payload_type),
-            sound: None,
-            sound_packets: of_sound,
-            frame_rate: None,
-        };
-        stated.check()?;
-        // What an earlier stream's sender has said does not count.
-        self.answers.has_left = false;
-        Ok(Some(stated))
-    }
-
-    fn take_announcement(&mut self) -> Result<Option<Announcement>, RealError> {
-        while let Some(Asked { session, text, from, has_ended }) = self.answers.answer()? {
-            // An earlier stream's end that came late.
-            if has_ended {
-                continue;
-            }
-            // What cannot be received is of another version, or of nobody who means it.
-            let Ok(announced) = Announcement::parse(&text) else { continue };
-            if announced.transport.is_stream() != self.options.transport.is_stream() {
-                return Err(RealError::Input(format!(
-                    "{}: {from} sends by {}, and {} is listened for: both need the same --transport",
-                    self.options.address, announced.transport, self.options.transport
-                )));
-            }
-            self.answers.settle_on(session);
-            self.sockets.expect(from.ip());
-            self.session = Some(session);
-            // It stands before the next question is answered, and so before the sender begins.
-            if let Some(channel) = announced.sound_channel() {
-                self.sockets.add(&channel, &place(self.address)).map_err(of_sound)?;
-            }
-            return Ok(Some(announced));
-        }
-        Ok(None)
-    }
-
     fn receive(
         mut self,
         announcement: &Announcement,
@@ -342,45 +219,6 @@ impl End<'_> {
         Ok(ending)
     }
 
-    /// What ends it before the stream has.
-    fn early_end(&self, now: Timestamp, begun: Timestamp, is_stopped: &dyn Fn() -> bool) -> Option<&'static str> {
-        let heard = self.sockets.last().map_or(begun, |last| last.max(begun));
-        if is_stopped() {
-            return Some("interrupted");
-        }
-        if self.sockets.came() >= self.options.most.as_bytes() {
-            return Some("size limit");
-        }
-        (now.saturating_since(heard) >= self.options.silence).then_some("silence")
-    }
-
-    fn is_settled(&self, now: Timestamp) -> bool {
-        self.sockets.last().is_none_or(|last| now.saturating_since(last) >= SETTLED)
-    }
-
-    /// Answers questions; whether one said that the stream has ended.
-    fn take_end(&mut self) -> Result<bool, RealError> {
-        let mut has_ended = false;
-        while let Some(asked) = self.answers.answer()? {
-            has_ended |= asked.has_ended && Some(asked.session) == self.session;
-        }
-        Ok(has_ended || self.session.is_none() && self.answers.has_left)
-    }
-
-    /// The connection has ended. The sender says so, too, and compares the clocks once more.
-    fn linger(&mut self, is_stopped: &dyn Fn() -> bool) -> Result<bool, RealError> {
-        let until = self.clock.now() + LINGERING;
-        let (mut has_ended, mut quiet_until) = (false, until);
-        while self.clock.now() < until.min(quiet_until) && !is_stopped() {
-            if self.take_end()? {
-                has_ended = true;
-                quiet_until = self.clock.now() + SETTLED;
-            }
-            wait_watching(&[(self.answers.descriptor(), Watch { read: true, write: false })], TICK)?;
-        }
-        Ok(has_ended)
-    }
-
     fn wait(&self, receiving: &MovieReceiving, now: Timestamp) -> Result<(), RealError> {
         let (mut watched, until) = self.sockets.watched(receiving);
         watched.push((self.answers.descriptor(), Watch { read: true, write: false }));
@@ -405,27 +243,5 @@ impl End<'_> {
             of_others: self.sockets.of_others(),
         };
         record(&recorded, outcome, announcement)
-    }
-}
-
-/// How a stream ended.
-#[derive(Clone, Copy, Debug, Default)]
-struct Ending {
-    /// What ended it before the stream had.
-    ended_by: Option<&'static str>,
-    /// The sender had announced it, and so says when it has ended.
-    is_announced: bool,
-    /// The sender has said so.
-    said: bool,
-}
-
-impl Ending {
-    /// The datagrams of other programs just stop, which is all that there is of their end.
-    fn status(&self) -> FlowStatus {
-        match self.ended_by {
-            None => FlowStatus::Complete,
-            Some("silence") if self.said || !self.is_announced => FlowStatus::Complete,
-            Some(_) => FlowStatus::Partial,
-        }
     }
 }

@@ -1,11 +1,11 @@
-//! What is said where the receiver asks for the movie.
+//! The channel on which a sender answers the requests of its receiver.
 
 use framewire_transport::socket::SocketError;
 use framewire_units::Timestamp;
 
 use super::SenderSession;
 use crate::channels::MOVIE_CHANNEL;
-use crate::exchange::{Outgoing, Serving, Wish};
+use crate::exchange::{Outgoing, PlaybackCommand, ServerExchange};
 use crate::half::{Arrival, ChannelId, Channels};
 use crate::rtcp::RtcpSetup;
 
@@ -15,9 +15,9 @@ const ENDED_EARLY: &str = "the receiver ended it before it had all of the movie"
 /// Why one breaks that says nothing, or not what is understood.
 const NEVER_ASKED: &str = "the receiver did not ask for the movie";
 
-/// What the sender answers to a receiver that asks.
-pub(crate) struct Answering {
-    serving: Box<dyn Serving>,
+/// The server side of an exchange, and the channel that it goes on.
+pub(crate) struct ResponseChannel {
+    exchange: Box<dyn ServerExchange>,
     /// Where it is said: between packets of the movie, or on a channel beside it.
     channel: ChannelId,
     outgoing: Outgoing,
@@ -29,11 +29,11 @@ pub(crate) struct Answering {
     finished: bool,
 }
 
-impl Answering {
+impl ResponseChannel {
     /// What is answered on this channel.
-    pub(crate) fn new(serving: Box<dyn Serving>, channel: ChannelId) -> Self {
+    pub(crate) fn new(exchange: Box<dyn ServerExchange>, channel: ChannelId) -> Self {
         let (outgoing, reports) = (Outgoing::default(), Vec::new());
-        Self { serving, channel, outgoing, reports, all_sent: false, finished: false }
+        Self { exchange, channel, outgoing, reports, all_sent: false, finished: false }
     }
 
     /// The same with reports that begin with the movie.
@@ -46,8 +46,8 @@ impl Answering {
         self.channel
     }
 
-    pub(super) fn serving(&mut self) -> &mut dyn Serving {
-        &mut *self.serving
+    pub(super) fn exchange(&mut self) -> &mut dyn ServerExchange {
+        &mut *self.exchange
     }
 
     /// True when it was told that all of the movie is written.
@@ -56,65 +56,65 @@ impl Answering {
     }
 
     pub(super) fn next_timeout(&self) -> Option<Timestamp> {
-        self.serving.next_timeout()
+        self.exchange.next_timeout()
     }
 }
 
 impl SenderSession {
     /// True when frames may be offered.
     pub(super) fn has_begun(&self) -> bool {
-        (self.answering.is_none() || self.log.begun.is_some()) && !self.is_paused()
+        (self.responses.is_none() || self.log.begun.is_some()) && !self.is_paused()
     }
 
     pub(super) fn handle_request(&mut self, now: Timestamp, arrival: Arrival<'_>) {
-        let Some(served) = &mut self.answering else { return };
+        let Some(served) = &mut self.responses else { return };
         match arrival {
             Arrival::Bytes(bytes) => {
-                if let Err(reason) = served.serving.handle_bytes(now, bytes) {
+                if let Err(reason) = served.exchange.handle_bytes(now, bytes) {
                     self.failure.get_or_insert(reason);
                 }
             }
-            Arrival::Ended => served.serving.handle_close(now),
+            Arrival::Ended => served.exchange.handle_close(now),
             Arrival::Opened | Arrival::Datagram(_) => {}
         }
     }
 
     /// Does what the receiver wants, and hands over what is to be said.
     pub(super) fn serve(&mut self, now: Timestamp) {
-        let Some(mut served) = self.answering.take() else { return };
-        let serving = &mut served.serving;
-        if serving.next_timeout().is_some_and(|at| at <= now) {
-            serving.handle_timeout(now);
+        let Some(mut served) = self.responses.take() else { return };
+        let exchange = &mut served.exchange;
+        if exchange.next_timeout().is_some_and(|at| at <= now) {
+            exchange.handle_timeout(now);
         }
-        while let Some(wish) = serving.poll_wish() {
-            match wish {
-                Wish::Begin if self.log.begun.is_none() => {
+        while let Some(command) = exchange.poll_command() {
+            match command {
+                PlaybackCommand::Begin if self.log.begun.is_none() => {
                     self.programme = self.programme.starting_at(now);
                     self.log.begun = Some(now);
                     self.reports.extend(served.reports.iter().map(|setup| setup.sender(now)));
                 }
-                Wish::End if !self.all_is_offered() => {
+                PlaybackCommand::End if !self.all_is_offered() => {
                     self.failure.get_or_insert_with(|| ENDED_EARLY.to_owned());
                 }
-                Wish::Begin | Wish::End => {}
+                PlaybackCommand::Begin | PlaybackCommand::End => {}
             }
         }
-        if serving.is_over() && self.log.begun.is_none() {
+        if exchange.is_over() && self.log.begun.is_none() {
             self.failure.get_or_insert_with(|| NEVER_ASKED.to_owned());
         }
-        while let Some(message) = serving.poll_transmit() {
+        while let Some(message) = exchange.poll_transmit() {
             match served.channel {
                 MOVIE_CHANNEL => self.half.handle_message(message),
                 _ => served.outgoing.push(message),
             }
         }
-        self.answering = Some(served);
+        self.responses = Some(served);
     }
 
     /// Writes what is said beside the movie, and at its end closes the channel; where that has no room for something that is
     /// left, which it is.
     pub(super) fn answer(&mut self, channels: &mut dyn Channels) -> Result<Option<ChannelId>, SocketError> {
-        let Some(served) = self.answering.as_mut().filter(|served| served.channel != MOVIE_CHANNEL) else {
+        let Some(served) = self.responses.as_mut().filter(|served| served.channel != MOVIE_CHANNEL) else {
             return Ok(None);
         };
         let channel = served.channel;
@@ -130,12 +130,12 @@ impl SenderSession {
     /// When all is written, there may be something to say before the stream ends; true where there is something to write.
     pub(super) fn ends_now(&mut self, now: Timestamp) -> bool {
         let is_last = self.all_is_offered() && !self.end_signalled;
-        let Some(served) = self.answering.as_mut().filter(|_| is_last) else { return false };
+        let Some(served) = self.responses.as_mut().filter(|_| is_last) else { return false };
         if !std::mem::replace(&mut served.all_sent, true) {
-            served.serving.handle_all_sent(now);
+            served.exchange.handle_all_sent(now);
             return true;
         }
-        if served.serving.is_over() {
+        if served.exchange.is_over() {
             self.signal_end(now);
         }
         self.end_signalled
