@@ -3,7 +3,7 @@
 
 use framewire_units::Timestamp;
 use framewire_wire::http::{
-    Asked, Client, ClientEvent, ContentRange, Fetch, Item, MOST_HEADER_BYTES, Reader, Resource, Server, ServerEvent,
+    RequestedRange, Client, ClientEvent, ContentRange, Fetch, Item, MOST_HEADER_BYTES, Reader, Resource, Server, ServerEvent,
 };
 
 pub(crate) fn run(data: &[u8]) {
@@ -22,7 +22,7 @@ pub(crate) fn run(data: &[u8]) {
             }
             Item::Body(_) | Item::End => unreachable!("only messages are kept"),
         };
-        if let Asked::Part(bytes) = Asked::of(headers, 1_000) {
+        if let RequestedRange::Part(bytes) = RequestedRange::of(headers, 1_000) {
             assert!(bytes.start < bytes.end && bytes.end <= 1_000);
         }
         for range in headers.all("Content-Range").filter_map(ContentRange::parse) {

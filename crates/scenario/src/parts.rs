@@ -139,7 +139,7 @@ type SessionWord = Word<Session, LevelsSession>;
 pub(crate) const KEYS: &[&str] = &["queue", "format", "session", "socket", "overflow"];
 
 /// What a table says; the socket must be said, the others have defaults.
-struct Asked {
+struct StatedParts {
     queue: Option<QueueWord>,
     format: Option<FormatWord>,
     session: Option<SessionWord>,
@@ -171,7 +171,7 @@ pub(crate) fn read(path: &str, mut section: Section) -> Result<Transport, Scenar
         (Some(None), _) => return Err(senseless("RTP is a format: \"rtp\", or around a transport stream \"ts+rtp\"")),
         (_, format) => format,
     };
-    Asked { queue, format, session: session.flatten(), socket, overflow }.transport().map_err(senseless)
+    StatedParts { queue, format, session: session.flatten(), socket, overflow }.transport().map_err(senseless)
 }
 
 fn parse_format(text: &str) -> Result<FormatWord, String> {
@@ -181,7 +181,7 @@ fn parse_format(text: &str) -> Result<FormatWord, String> {
     })
 }
 
-impl Asked {
+impl StatedParts {
     fn transport(self) -> Result<Transport, &'static str> {
         match self {
             Self { queue: Some(Word::Other(_)), .. }

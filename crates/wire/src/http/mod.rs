@@ -16,7 +16,7 @@ mod tests;
 
 pub use client::{Client, ClientEvent, Fetch};
 pub use message::{HttpVersion, Request, Response};
-pub use range::{Asked, ContentRange};
+pub use range::{ContentRange, RequestedRange};
 pub use reader::{HttpError, Item, Reader};
 pub use server::{IDLE_TIMEOUT, Resource, Serve, Server, ServerEvent};
 

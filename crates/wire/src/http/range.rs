@@ -5,7 +5,7 @@ use crate::message::{Headers, decimal};
 
 /// Which bytes of a resource a request asks for (RFC 9110, section 14).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum RequestedRange {
     /// All of them: it names no range, or one that is not understood, which is passed over (section 14.2).
     All,
     /// These.
@@ -23,7 +23,7 @@ pub struct ContentRange {
     pub length: Option<u64>,
 }
 
-impl Asked {
+impl RequestedRange {
     /// What these fields ask for of a resource of `length` bytes. Several ranges in one request are answered with the whole, as
     /// section 14.2 allows.
     pub fn of(headers: &Headers, length: u64) -> Self {
@@ -94,28 +94,28 @@ impl fmt::Display for ContentRange {
 mod tests {
     use super::*;
 
-    fn asked(range: &str) -> Asked {
-        Asked::of(&Headers::default().with("Range", range), 10_000)
+    fn asked(range: &str) -> RequestedRange {
+        RequestedRange::of(&Headers::default().with("Range", range), 10_000)
     }
 
     #[test]
     fn ranges_are_those_of_the_examples_of_the_document() {
         // RFC 9110, section 14.1.2.
-        assert_eq!(asked("bytes=0-499"), Asked::Part(0..500));
-        assert_eq!(asked("bytes=500-999"), Asked::Part(500..1_000));
-        assert_eq!(asked("bytes=-500"), Asked::Part(9_500..10_000));
-        assert_eq!(asked("bytes=9500-"), Asked::Part(9_500..10_000));
-        assert_eq!(asked("bytes=0-"), Asked::Part(0..10_000));
-        assert_eq!(asked("bytes=9999-20000"), Asked::Part(9_999..10_000), "it ends with the resource");
-        assert_eq!(asked("bytes=-20000"), Asked::Part(0..10_000));
-        assert_eq!(asked("bytes=10000-"), Asked::Nothing);
-        assert_eq!(asked("bytes=-0"), Asked::Nothing);
+        assert_eq!(asked("bytes=0-499"), RequestedRange::Part(0..500));
+        assert_eq!(asked("bytes=500-999"), RequestedRange::Part(500..1_000));
+        assert_eq!(asked("bytes=-500"), RequestedRange::Part(9_500..10_000));
+        assert_eq!(asked("bytes=9500-"), RequestedRange::Part(9_500..10_000));
+        assert_eq!(asked("bytes=0-"), RequestedRange::Part(0..10_000));
+        assert_eq!(asked("bytes=9999-20000"), RequestedRange::Part(9_999..10_000), "it ends with the resource");
+        assert_eq!(asked("bytes=-20000"), RequestedRange::Part(0..10_000));
+        assert_eq!(asked("bytes=10000-"), RequestedRange::Nothing);
+        assert_eq!(asked("bytes=-0"), RequestedRange::Nothing);
         for other in ["bytes=0-0,-1", "bytes=5-4", "seconds=1-2", "bytes=", "bytes=-", "bytes=a-b", "bytes=+1-2", ""] {
-            assert_eq!(asked(other), Asked::All, "{other}");
+            assert_eq!(asked(other), RequestedRange::All, "{other}");
         }
         let conditional = Headers::default().with("Range", "bytes=1-2").with("If-Range", "\"state\"");
-        assert_eq!(Asked::of(&conditional, 10), Asked::All);
-        assert_eq!(Asked::of(&Headers::default(), 10), Asked::All);
+        assert_eq!(RequestedRange::of(&conditional, 10), RequestedRange::All);
+        assert_eq!(RequestedRange::of(&Headers::default(), 10), RequestedRange::All);
     }
 
     #[test]

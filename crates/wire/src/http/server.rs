@@ -6,7 +6,7 @@ use framewire_units::{Duration, Timestamp};
 
 use super::date::date;
 use super::message::{HttpVersion, Request, Response, stays_open};
-use super::range::{Asked, ContentRange};
+use super::range::{ContentRange, RequestedRange};
 use super::reader::{HttpError, Item, Reader};
 use crate::message::{Status, unescaped};
 
@@ -259,26 +259,27 @@ impl Server {
     fn serve(&mut self, now: Timestamp, request: &Request, number: usize, is_head: bool) {
         let resource = &self.resources[number];
         let response = |status| Response::new(status).with("Content-Type", resource.media_type.clone());
-        let (response, bytes) = match resource.length.map(|length| (Asked::of(&request.headers, length), length)) {
-            None => {
-                self.closes |= !is_head;
-                (response(Status::OK).with("Accept-Ranges", "none"), Some(0..u64::MAX))
-            }
-            // A range is of GET alone (RFC 9110, section 14.2).
-            Some((asked, length)) if is_head || asked == Asked::All => {
-                let response = response(Status::OK).with("Accept-Ranges", "bytes");
-                (response.with("Content-Length", length.to_string()), Some(0..length))
-            }
-            Some((Asked::Part(bytes), length)) => {
-                let part = ContentRange { bytes: Some(bytes.clone()), length: Some(length) };
-                let response = response(Status::PARTIAL_CONTENT).with("Content-Range", part.to_string());
-                (response.with("Content-Length", (bytes.end - bytes.start).to_string()), Some(bytes))
-            }
-            Some((_, length)) => {
-                let none = ContentRange { bytes: None, length: Some(length) };
-                (Response::new(Status::RANGE_NOT_SATISFIABLE).with("Content-Range", none.to_string()), None)
-            }
-        };
+        let (response, bytes) =
+            match resource.length.map(|length| (RequestedRange::of(&request.headers, length), length)) {
+                None => {
+                    self.closes |= !is_head;
+                    (response(Status::OK).with("Accept-Ranges", "none"), Some(0..u64::MAX))
+                }
+                // A range is of GET alone (RFC 9110, section 14.2).
+                Some((asked, length)) if is_head || asked == RequestedRange::All => {
+                    let response = response(Status::OK).with("Accept-Ranges", "bytes");
+                    (response.with("Content-Length", length.to_string()), Some(0..length))
+                }
+                Some((RequestedRange::Part(bytes), length)) => {
+                    let part = ContentRange { bytes: Some(bytes.clone()), length: Some(length) };
+                    let response = response(Status::PARTIAL_CONTENT).with("Content-Range", part.to_string());
+                    (response.with("Content-Length", (bytes.end - bytes.start).to_string()), Some(bytes))
+                }
+                Some((_, length)) => {
+                    let none = ContentRange { bytes: None, length: Some(length) };
+                    (Response::new(Status::RANGE_NOT_SATISFIABLE).with("Content-Range", none.to_string()), None)
+                }
+            };
         let response = if self.closes { response.with("Connection", "close") } else { response };
         match bytes {
             None => {

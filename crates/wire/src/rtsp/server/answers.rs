@@ -1,6 +1,6 @@
 //! DESCRIBE, PLAY and PAUSE (RFC 2326, sections 10.2, 10.5 and 10.6).
 
-use super::{Asked, CONTROL, Pending, Playing, Presentation, Server, ServerEvent, State};
+use super::{CONTROL, Pending, PendingAnswer, Playing, Presentation, Server, ServerEvent, State};
 use crate::message::Status;
 use crate::rtsp::message::{Request, Response};
 use crate::rtsp::range::NptRange;
@@ -45,7 +45,7 @@ impl Server {
             _ => base,
         };
         let sequence = request.headers.get("CSeq").unwrap_or_default().to_owned();
-        self.pending = Some(Pending { sequence, of: Asked::Play { movie, url: url.to_owned() } });
+        self.pending = Some(Pending { sequence, of: PendingAnswer::Play { movie, url: url.to_owned() } });
         self.events.push_back(ServerEvent::Play { movie, deliveries: self.deliveries.clone(), range });
         None
     }

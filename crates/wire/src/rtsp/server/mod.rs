@@ -47,11 +47,11 @@ enum State {
 struct Pending {
     /// Its number in CSeq.
     sequence: String,
-    of: Asked,
+    of: PendingAnswer,
 }
 
 #[derive(Debug)]
-enum Asked {
+enum PendingAnswer {
     /// Ports for a stream of a movie; the transports that were offered beside, in the client's order.
     Ports { movie: usize, stream: usize, client: (u16, u16), others: VecDeque<Transport> },
     /// To play a movie, by a URL.
@@ -166,7 +166,7 @@ impl Server {
     /// When what came behind the request is no RTSP: it is over then.
     pub fn handle_opened(&mut self, now: Timestamp, ports: Option<(u16, u16)>) -> Result<(), RtspError> {
         match self.pending.take() {
-            Some(Pending { sequence, of: Asked::Ports { movie, stream, client, others } }) => {
+            Some(Pending { sequence, of: PendingAnswer::Ports { movie, stream, client, others } }) => {
                 let response = match ports {
                     Some(server) => Some(self.opened(movie, stream, client, server)),
                     None => self.agree(movie, stream, others, &sequence),
@@ -184,7 +184,7 @@ impl Server {
     /// When what came behind the request is no RTSP: it is over then.
     pub fn handle_playing(&mut self, now: Timestamp, playing: Result<Playing, Status>) -> Result<(), RtspError> {
         match self.pending.take() {
-            Some(Pending { sequence, of: Asked::Play { movie, url } }) => {
+            Some(Pending { sequence, of: PendingAnswer::Play { movie, url } }) => {
                 let response = match playing {
                     Ok(playing) => self.played(movie, &url, &playing),
                     Err(status) => Response::new(status),

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Asked, Delivery, Pending, Server, ServerEvent, State};
+use super::{Delivery, Pending, PendingAnswer, Server, ServerEvent, State};
 use crate::message::Status;
 use crate::rtsp::message::{Request, Response};
 use crate::rtsp::transport::{Carriage, Transport};
@@ -44,7 +44,7 @@ impl Server {
                 None => {}
                 Some(Delivery::Udp(rtp, rtcp)) => {
                     let client = (rtp, rtcp);
-                    let of = Asked::Ports { movie, stream, client, others: offered };
+                    let of = PendingAnswer::Ports { movie, stream, client, others: offered };
                     self.pending = Some(Pending { sequence: sequence.to_owned(), of });
                     self.events.push_back(ServerEvent::Open { movie, stream, client });
                     return None;
