@@ -102,8 +102,7 @@ def send(
         RunError: when nobody takes the connection, or a file cannot be written.
         KeyboardInterrupt: at Ctrl-C before anything was sent; later its result is returned.
     """
-    scheme = "rtsp" if transport.startswith("rtsp") else "http"
-    _check_transport(transport, f"--serve {scheme}://127.0.0.1:{PORTS[scheme]}/ serves it, without --to")
+    _check_transport(transport, lambda scheme: f"--serve {scheme}://127.0.0.1:{PORTS[scheme]}/ serves it, without --to")
     check_out(out)
     place = to.resolved()
     say = listener or (lambda _event: None)
@@ -197,8 +196,9 @@ def receive(
         RunError: when a port is taken, nothing comes, or a file cannot be written.
         KeyboardInterrupt: at Ctrl-C before anything came; later its result is returned.
     """
-    scheme = "rtsp" if transport.startswith("rtsp") else "http"
-    _check_transport(transport, f"{scheme}://HOST:PORT/PATH, in the place of ADDRESS:PORT, asks a server for one")
+    _check_transport(
+        transport, lambda scheme: f"{scheme}://HOST:PORT/PATH, in the place of ADDRESS:PORT, asks a server for one"
+    )
     _check_damaged(damaged, transport)
     check_out(out)
     place = at.resolved()
@@ -309,11 +309,12 @@ def _description(path: Path) -> str:
         raise InputError(f"{path}: the session description cannot be read: {error.strerror or error}") from None
 
 
-def _check_transport(name: str, instead: str) -> None:
-    """Whether a transport carries a movie whose sender opens the connection; `instead` says what else would do."""
+def _check_transport(name: str, instead: Callable[[str], str]) -> None:
+    """Whether a transport carries a movie whose sender opens the connection; `instead` says what else would do,
+    by the scheme that its session has in a URL."""
     parts = parts_of(name)
     if parts is not None and parts.asks:
-        raise InputError(f"--transport {name}: its receiver asks for the movie; {instead}")
+        raise InputError(f"--transport {name}: its receiver asks for the movie; {instead(parts.session)}")
     if parts is not None:
         return
     if name in {one.name for one in TRANSPORTS}:
