@@ -2,7 +2,7 @@
 //! Memory stays within the limits, and a complete frame starts with a header.
 
 use framewire_units::{DataSize, Timestamp};
-use framewire_wire::rtp_payload::{Depacketizer, Limits, PayloadFormat, PacketRule, Packetizer, ReceivedFrame, StreamOrigin, av1, mpeg_video, mpeg4_video};
+use framewire_wire::rtp_payload::{Arrival, Depacketizer, Limits, PayloadFormat, PacketRule, Packetizer, ReceivedFrame, StreamOrigin, av1, mpeg_video, mpeg4_video};
 
 const LARGEST_FRAME: usize = 2_000;
 const WINDOW: u16 = 8;
@@ -37,8 +37,15 @@ pub(crate) fn receive_by(
     data: &[u8],
     check: impl Fn(&ReceivedFrame),
 ) {
-    for datagram in datagrams(data, payload_type) {
-        let _ = receiver.handle_datagram(Timestamp::ZERO, &datagram);
+    let (mut arrivals, mut last) = (0, None);
+    for (taken, datagram) in datagrams(data, payload_type).enumerate() {
+        let is_taken = receiver.handle_datagram(Timestamp::from_millis(taken as u64), &datagram).is_ok();
+        arrivals += usize::from(is_taken);
+        while let Some(Arrival { outcome, .. }) = receiver.poll_arrival() {
+            arrivals = arrivals.checked_sub(1).expect("an outcome is of a datagram that was taken");
+            assert!(outcome.is_err() || last.replace(outcome.clone()) != Some(outcome), "a number came twice in a row");
+        }
+        assert!(arrivals <= 1, "only one packet waits for its outcome");
         let mut ready = 0;
         while let Some(frame) = receiver.poll_frame() {
             ready += 1;
@@ -65,7 +72,8 @@ pub(crate) fn datagrams(data: &[u8], payload_type: u8) -> impl Iterator<Item = V
             sequence = sequence.wrapping_add((*step as i8 as u16).wrapping_mul(jump));
             datagram.extend([0x80, payload_type | operation << 7]);
             datagram.extend(sequence.to_be_bytes());
-            datagram.extend([0, 0, 0, timestamp & 3, 0, 0, 0, 1]);
+            // The clock stands, goes on by little, or leaps.
+            datagram.extend([timestamp >> 2 & 0x1F, timestamp & 0x80, 0, timestamp & 3, 0, 0, 0, 1]);
         }
         datagram.extend(payload);
         Some(datagram)

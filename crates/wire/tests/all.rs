@@ -4,6 +4,7 @@ mod av1_interop;
 mod dissector;
 mod http_peers;
 mod interop;
+mod leaps;
 mod mp4_files;
 mod mpeg4_interop;
 mod nal_dissector;

@@ -6,7 +6,8 @@ use std::ops::RangeInclusive;
 use framewire_units::{DataSize, Timestamp};
 
 use super::assembler::Assembler;
-use super::numbering::{LARGEST_JUMP, Numbering};
+use super::held::{Doubt, HeldPacket, Probation};
+use super::numbering::{LARGEST_JUMP, NoNumber, Numbering, Stamps};
 use super::received::{Fragment, ReceivedFrame};
 use super::rejected::RejectReason;
 use super::units::Units;
@@ -64,8 +65,10 @@ pub struct Arrival {
 /// # What is accepted
 /// Every datagram has one outcome: refused by `handle_datagram`, or one [`Arrival`], in order of arrival. A packet
 /// more than 3,000 ahead waits for its outcome until another one no further from it than the reorder window confirms
-/// the jump; it is refused when the next packet contradicts it. After an outage in which 65,536 packets or more may
-/// have been sent, by the time stamp and twice the rate so far, packets can no longer be numbered and are refused.
+/// the jump; it is refused when the next packet contradicts it. So does one between which and the last one, by the time
+/// stamp and twice the rate so far, 65,536 packets or more may have been sent: its time stamp leapt, or there was an outage, and
+/// the next packet confirms it by a time stamp of the same clock. Behind an outage that long by when packets came, too,
+/// numbers go on from a multiple of 2^32, as how many are missing is not known.
 ///
 /// # What comes out
 /// Frames come in the order in which they were sent. A frame is ready with its last packet (the one with the
@@ -141,35 +144,6 @@ impl Assembly {
             Self::Units(units) => ready.extend(units.abandon(None)),
             Self::TransportStream(frames) => frames.flush(0, ready),
         }
-    }
-}
-
-/// A packet that waits for those before it.
-#[derive(Debug)]
-struct HeldPacket {
-    timestamp: u32,
-    marker: bool,
-    arrived_at: Timestamp,
-    media: Box<[u8]>,
-}
-
-/// A packet far ahead that waits for another one to confirm it.
-#[derive(Debug)]
-struct Probation {
-    sequence: u64,
-    size: DataSize,
-    packet: HeldPacket,
-}
-
-impl HeldPacket {
-    fn new(fragment: &Fragment<'_>) -> Self {
-        let Fragment { timestamp, marker, arrived_at, media } = *fragment;
-        Self { timestamp, marker, arrived_at, media: media.into() }
-    }
-
-    fn fragment(&self) -> Fragment<'_> {
-        let Self { timestamp, marker, arrived_at, ref media } = *self;
-        Fragment { timestamp, marker, arrived_at, media }
     }
 }
 
@@ -266,9 +240,26 @@ impl Depacketizer {
         if header.ssrc != origin.ssrc {
             return Err(RejectReason::Source { received: header.ssrc, expected: origin.ssrc });
         }
-        let sequence = self.numbering.number(header.sequence_number, header.timestamp, origin.initial_sequence)?;
-        let fragment = Fragment { timestamp: header.timestamp, marker: header.marker, arrived_at: now, media };
-        self.admit(sequence, DataSize::from_bytes(datagram.len() as u64), &fragment)
+        let RtpHeader { sequence_number, timestamp, marker, .. } = header;
+        let stamps = Stamps { sequence_number, timestamp, arrived_at: now };
+        let (sequence, doubt) = match self.numbering.number(stamps, origin.initial_sequence) {
+            Ok(sequence) if sequence <= self.numbering.highest() + LARGEST_JUMP => (sequence, None),
+            Ok(sequence) => (sequence, Some(Doubt::Jump)),
+            Err(NoNumber::MayHaveWrapped { ticks, if_confirmed }) => (if_confirmed, Some(Doubt::Leap { ticks })),
+            Err(NoNumber::BeforeFirst) => return Err(RejectReason::BeforeFirst),
+        };
+        let fragment = Fragment { timestamp, marker, arrived_at: now, media };
+        let size = DataSize::from_bytes(datagram.len() as u64);
+        if self.is_old(sequence) {
+            return Err(RejectReason::Old { sequence });
+        }
+        match doubt {
+            Some(doubt) => self.admit(sequence, doubt, size, &fragment),
+            None => {
+                self.accept(sequence, size, &fragment, false);
+                Ok(())
+            }
+        }
     }
 
     /// The next outcome of a datagram that was taken.
@@ -289,41 +280,58 @@ impl Depacketizer {
         self.assembly.end(&mut self.ready);
     }
 
-    fn admit(&mut self, sequence: u64, size: DataSize, fragment: &Fragment<'_>) -> Result<(), RejectReason> {
-        if sequence <= self.numbering.highest() + LARGEST_JUMP {
-            return self.accept(sequence, size, fragment);
-        }
-        match self.probation.take_if(|held| is_near(held.sequence, sequence, self.limits.reorder_window)) {
+    /// Takes a packet in doubt, or holds it until another one confirms it.
+    fn admit(
+        &mut self,
+        sequence: u64,
+        doubt: Doubt,
+        size: DataSize,
+        fragment: &Fragment<'_>,
+    ) -> Result<(), RejectReason> {
+        let is_one_clock = |held: &Probation| self.numbering.is_one_clock(held.packet.timestamp, fragment.timestamp);
+        let agrees = |held: &mut Probation| match (held.doubt, doubt) {
+            (Doubt::Jump, Doubt::Jump) => true,
+            (Doubt::Leap { .. }, Doubt::Leap { .. }) => is_one_clock(held),
+            _ => false,
+        };
+        let window = self.limits.reorder_window;
+        match self.probation.take_if(|held| agrees(held) && held.is_near(sequence, window)) {
             Some(held) if held.sequence == sequence => {
                 self.probation = Some(held);
-                Err(RejectReason::Old { sequence })
+                return Err(RejectReason::Old { sequence });
             }
             Some(held) => {
-                self.accept(held.sequence, held.size, &held.packet.fragment())?;
-                self.accept(sequence, size, fragment)
+                self.accept(held.sequence, held.size, &held.packet.fragment(), doubt != Doubt::Jump);
+                if self.is_old(sequence) {
+                    return Err(RejectReason::Old { sequence });
+                }
+                self.accept(sequence, size, fragment, false);
             }
             None => {
                 self.refuse_unconfirmed();
-                self.probation = Some(Probation { sequence, size, packet: HeldPacket::new(fragment) });
-                Ok(())
+                self.probation = Some(Probation { doubt, sequence, size, packet: HeldPacket::new(fragment) });
             }
         }
+        Ok(())
     }
 
     fn refuse_unconfirmed(&mut self) {
-        if let Some(Probation { sequence, size, packet }) = self.probation.take() {
-            let outcome = Err(RejectReason::Unconfirmed { sequence });
-            self.arrivals.push_back(Arrival { at: packet.arrived_at, size, outcome });
+        if let Some(held) = self.probation.take() {
+            let outcome = Err(held.refusal());
+            self.arrivals.push_back(Arrival { at: held.packet.arrived_at, size: held.size, outcome });
         }
     }
 
-    fn accept(&mut self, sequence: u64, size: DataSize, fragment: &Fragment<'_>) -> Result<(), RejectReason> {
-        if sequence < self.next || self.held.contains_key(&sequence) {
-            return Err(RejectReason::Old { sequence });
-        }
+    /// Whether a packet is there already, or was given up.
+    fn is_old(&self, sequence: u64) -> bool {
+        sequence < self.next || self.held.contains_key(&sequence)
+    }
+
+    /// Takes a packet that is not old; `leapt`: its time stamp says nothing of the time since the one before it.
+    fn accept(&mut self, sequence: u64, size: DataSize, fragment: &Fragment<'_>, leapt: bool) {
         self.refuse_unconfirmed();
         self.arrivals.push_back(Arrival { at: fragment.arrived_at, size, outcome: Ok(sequence) });
-        self.numbering.note_accepted(sequence, fragment.timestamp);
+        self.numbering.note_accepted(sequence, fragment.timestamp, fragment.arrived_at, leapt);
         if sequence == self.next {
             self.hand_on(sequence, fragment);
             self.hand_on_held();
@@ -332,7 +340,6 @@ impl Depacketizer {
             let still_awaited = (self.numbering.highest() + 1).saturating_sub(u64::from(self.limits.reorder_window));
             while self.next < still_awaited && self.give_up_missing(still_awaited) {}
         }
-        Ok(())
     }
 
     /// Gives up what is missing before `end` and before the first packet held; false when none is held.
@@ -355,10 +362,4 @@ impl Depacketizer {
         self.next = sequence + 1;
         self.assembly.add(sequence, fragment, lost, &mut self.ready);
     }
-}
-
-/// Whether two packets can be in flight together: no further apart than the reorder window lets a packet be late.
-fn is_near(held: u64, sequence: u64, reorder_window: u16) -> bool {
-    let window = u64::from(reorder_window);
-    held < sequence + window && sequence <= held + window
 }

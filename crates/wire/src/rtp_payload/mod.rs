@@ -12,6 +12,7 @@ pub mod av1;
 mod depacketizer;
 pub mod h264;
 pub mod h265;
+mod held;
 pub mod mpeg4_video;
 pub mod mpeg_audio;
 pub mod mpeg_video;

@@ -1,6 +1,6 @@
 //! Why a datagram is no packet of the stream that is received.
 
-use super::numbering::{LARGEST_JUMP, NoNumber};
+use super::numbering::LARGEST_JUMP;
 
 /// Why a datagram was ignored.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -42,19 +42,12 @@ pub enum RejectReason {
         /// Extended sequence number that it seemed to have.
         sequence: u64,
     },
-    /// It came after so long a silence that its sequence number may have wrapped.
-    #[error("{ticks} ticks after the last packet: 65,536 or more may have been sent since, it cannot be numbered")]
+    /// By its time stamp, its sequence number may have wrapped since the last packet, and no packet near it followed.
+    #[error(
+        "{ticks} ticks after the last packet: 65,536 or more may have been sent since, and the next packet did not confirm it"
+    )]
     Unnumbered {
         /// By how much the time stamp has advanced.
         ticks: u32,
     },
-}
-
-impl From<NoNumber> for RejectReason {
-    fn from(reason: NoNumber) -> Self {
-        match reason {
-            NoNumber::BeforeFirst => Self::BeforeFirst,
-            NoNumber::MayHaveWrapped { ticks } => Self::Unnumbered { ticks },
-        }
-    }
 }
