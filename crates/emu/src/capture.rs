@@ -23,7 +23,7 @@ use serde::Serialize;
 
 use crate::Clock;
 use crate::error::EmuError;
-use crate::writer_queue::{Giver, Taker, hand_over};
+use crate::writer_queue::{Consumer, Producer, hand_over};
 
 /// A snap length that no frame exceeds.
 const WHOLE_FRAMES: u32 = 262_144;
@@ -87,7 +87,7 @@ struct Waiting {
 
 /// The pump's end of a capture.
 pub(crate) struct CaptureBuffer {
-    giver: Giver<Waiting>,
+    giver: Producer<Waiting>,
     pending: Vec<Captured>,
 }
 
@@ -194,7 +194,7 @@ fn plain(error: pcap_file::PcapError) -> io::Error {
 }
 
 fn write_all(
-    taker: &Taker<Waiting>,
+    taker: &Consumer<Waiting>,
     hurried: &AtomicBool,
     mut writer: Writer,
     kept: Kept,

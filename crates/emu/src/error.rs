@@ -61,11 +61,11 @@ pub enum EmuError {
 }
 
 /// Adds what was being done to an error of the kernel.
-pub(crate) trait Doing<T> {
+pub(crate) trait OperationContext<T> {
     fn doing(self, operation: impl Into<String>) -> Result<T, EmuError>;
 }
 
-impl<T> Doing<T> for io::Result<T> {
+impl<T> OperationContext<T> for io::Result<T> {
     fn doing(self, operation: impl Into<String>) -> Result<T, EmuError> {
         self.map_err(|source| EmuError::Kernel { operation: operation.into(), source })
     }

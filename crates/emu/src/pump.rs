@@ -19,7 +19,7 @@ use std::thread::{self, JoinHandle};
 use framewire_units::{Duration, Timestamp};
 
 use crate::Clock;
-use crate::error::{Doing, EmuError};
+use crate::error::{EmuError, OperationContext};
 use crate::kernel::schedule::{self, Scheduling};
 use crate::kernel::timer::{Event, Timer, WaitSet};
 use crate::lane::state::LaneState;
@@ -57,13 +57,13 @@ impl PumpedLane {
     }
 
     fn has_frame(&self) -> bool {
-        self.topology.plugs.iter().any(|plug| plug.ring.has_frame())
+        self.topology.hub_ports.iter().any(|plug| plug.ring.has_frame())
     }
 
     fn step(&self) {
         // A panic in one pump thread ends the run with an error; until then the other may go on.
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let deadline = state.step(&self.topology.plugs);
+        let deadline = state.step(&self.topology.hub_ports);
         self.deadline.store(deadline.as_nanos(), Ordering::Release);
     }
 }
@@ -174,7 +174,7 @@ impl Worker {
     fn new(shared: Arc<Shared>, number: usize) -> io::Result<Self> {
         let (full, backup) = (WaitSet::new()?, WaitSet::new()?);
         for (lane_number, lane) in (0..).zip(shared.lanes.iter()) {
-            for plug in &lane.topology.plugs {
+            for plug in &lane.topology.hub_ports {
                 full.add(plug.ring.as_fd(), lane_number, false)?;
             }
             let state = lane.state.lock().unwrap_or_else(PoisonError::into_inner);

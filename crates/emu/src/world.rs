@@ -8,7 +8,7 @@ use framewire_link::BottleneckPlace;
 
 use crate::Clock;
 use crate::capture::{self, CaptureWriter};
-use crate::error::{Doing, EmuError};
+use crate::error::{EmuError, OperationContext};
 use crate::kernel::counters::DeviceCounters;
 use crate::kernel::gate::GateMethod;
 use crate::kernel::namespace;
@@ -121,8 +121,8 @@ impl World {
         let lanes = self.pump.stop()?;
         let ended = self.lanes.into_iter().zip(lanes).map(|(handle, lane)| {
             let counters = lane.topology.counters();
-            let unread = lane.topology.plugs.iter().map(|plug| plug.ring.read(usize::MAX, |_, _| {}) as u64).sum();
-            let ring_drops = lane.topology.plugs.iter().map(|plug| plug.ring.drops()).sum();
+            let unread = lane.topology.hub_ports.iter().map(|plug| plug.ring.read(usize::MAX, |_, _| {}) as u64).sum();
+            let ring_drops = lane.topology.hub_ports.iter().map(|plug| plug.ring.drops()).sum();
             let mut state = lane.state.into_inner().unwrap_or_else(PoisonError::into_inner);
             state.end_recording();
             let mut evidence = evidence(&handle, &state, &counters?);
@@ -150,7 +150,7 @@ fn start_lane(config: LaneConfig, mut topology: Topology, clock: Clock) -> Resul
 
 fn evidence(handle: &LaneHandle, state: &LaneState, counters: &KernelCounters) -> Evidence {
     let queue_losses = state.queue.as_ref().map_or(0, |queue| queue.losses());
-    let [sender_plug, receiver_plug]: [DeviceCounters; 2] = counters.plugs;
+    let [sender_plug, receiver_plug]: [DeviceCounters; 2] = counters.hub_ports;
     let [sender_receive_overflows, receiver_receive_overflows] = counters.receive_overflows;
     Evidence {
         sender_device: counters.sender,
@@ -164,11 +164,11 @@ fn evidence(handle: &LaneHandle, state: &LaneState, counters: &KernelCounters) -
         unread: 0,
         ring_drops: 0,
         packet_queue_drops: counters.packet_queue_drops.max(queue_losses),
-        refused: state.mishaps.refused,
-        oversized: state.mishaps.oversized,
-        verdict_errors: state.mishaps.verdict_errors,
-        overflowed: state.mishaps.overflowed,
-        not_logged: state.mishaps.not_logged,
+        refused: state.faults.refused,
+        oversized: state.faults.oversized,
+        verdict_errors: state.faults.verdict_errors,
+        overflowed: state.faults.overflowed,
+        not_logged: state.faults.not_logged,
         sender_receive_overflows,
         receiver_receive_overflows,
         gate: handle.method,

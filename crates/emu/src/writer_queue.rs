@@ -31,22 +31,22 @@ impl<T> Shared<T> {
 }
 
 /// The end that hands over. When it is dropped the taker takes what is left and ends.
-pub(crate) struct Giver<T> {
+pub(crate) struct Producer<T> {
     shared: Arc<Shared<T>>,
 }
 
 /// The end that takes.
-pub(crate) struct Taker<T> {
+pub(crate) struct Consumer<T> {
     shared: Arc<Shared<T>>,
 }
 
 /// Two ends, between which what was not taken yet waits in a `T`, which is empty by default.
-pub(crate) fn hand_over<T: Default>() -> (Giver<T>, Taker<T>) {
+pub(crate) fn hand_over<T: Default>() -> (Producer<T>, Consumer<T>) {
     let shared = Arc::new(Shared::default());
-    (Giver { shared: Arc::clone(&shared) }, Taker { shared })
+    (Producer { shared: Arc::clone(&shared) }, Consumer { shared })
 }
 
-impl<T> Giver<T> {
+impl<T> Producer<T> {
     /// Adds to what waits, unless the taker is just taking: then a later call will. Returns whether it did. It never
     /// waits.
     pub(crate) fn try_add(&self, add: impl FnOnce(&mut T)) -> bool {
@@ -67,13 +67,13 @@ impl<T> Giver<T> {
     }
 }
 
-impl<T> Drop for Giver<T> {
+impl<T> Drop for Producer<T> {
     fn drop(&mut self) {
         self.shared.end(self.shared.lock());
     }
 }
 
-impl<T: Default> Taker<T> {
+impl<T: Default> Consumer<T> {
     /// Waits a little, or until the end, and takes what waits then. True when it is the last.
     pub(crate) fn take(&self) -> (T, bool) {
         let guard = self.shared.lock();

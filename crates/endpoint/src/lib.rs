@@ -1,6 +1,6 @@
 //! The real world: servers and clients of adaptive streams over this kernel's sockets.
 //!
-//! [`Serving`] drives a [`Host`](framewire_adaptive::host::Host), [`Viewing`] a
+//! [`Serving`] drives a [`Host`](framewire_adaptive::host::Host), [`ClientDriver`] a
 //! [`Client`](framewire_adaptive::client::Client); both are one thread that waits for two sockets and a timer. Nothing
 //! listens on more than the addresses that it was given. A caller that drives one half of a session on a clock of its
 //! own takes the [`Ports`].
@@ -9,7 +9,7 @@
 //! [`writer`] of a live stream over TCP or RTP.
 //!
 //! What is received goes into [`Files`]: a [`ReceivedFile`], and its audio into an [`AudioFile`] beside that, both within
-//! an [`Allowance`]. What is served comes out of one ([`FileService`]). [`Watch`] and [`SessionsWithoutFeedback`] notice what does
+//! an [`Allowance`]. What is served comes out of one ([`FileService`]). [`SilenceWatch`] and [`SessionsWithoutFeedback`] notice what does
 //! not come although it should, at the client and at the server.
 #![warn(unreachable_pub)]
 #![allow(
@@ -20,6 +20,9 @@
 
 mod allowance;
 mod audio_file;
+mod client_driver;
+mod client_outcome;
+mod client_to_files;
 mod clock;
 mod error;
 mod file_host;
@@ -30,18 +33,18 @@ mod received_file;
 pub mod reception;
 mod run_clock;
 mod serve;
+mod server_loop;
 pub mod service;
+mod silence;
 #[cfg(test)]
 mod testing;
-mod turn;
-mod view;
-mod view_to_files;
-mod viewed;
-mod watch;
 pub mod writer;
 
 pub use allowance::Allowance;
 pub use audio_file::{AudioFile, ReceivedAudio};
+pub use client_driver::ClientDriver;
+pub use client_outcome::ClientOutcome;
+pub use client_to_files::{ClientNotice, Files};
 pub use clock::{Clock, MonotonicClock};
 pub use error::EndpointError;
 pub use file_host::{FileHost, FileService, NotServed};
@@ -51,10 +54,7 @@ pub use random::{random_secret, random_session};
 pub use received_file::ReceivedFile;
 pub use run_clock::RunClock;
 pub use serve::{Served, Serving};
-pub use view::Viewing;
-pub use view_to_files::{Files, Heard};
-pub use viewed::Viewed;
-pub use watch::{Noticed, Watch};
+pub use silence::{Silence, SilenceWatch};
 
 use framewire_units::Duration;
 

@@ -11,7 +11,7 @@ use framewire_units::{DataSize, Duration, Timestamp};
 
 use crate::clock::{Clock, MonotonicClock};
 use crate::error::EndpointError;
-use crate::turn::{Handle, Post};
+use crate::server_loop::{Handle, ServerSockets};
 
 /// Room in either direction: a tenth of a second of a thousand streams of 1 Mbit/s. The kernel may give less.
 const BUFFER: DataSize = DataSize::from_bytes(4 << 20);
@@ -150,7 +150,7 @@ impl<C: Clock> Ports<C> {
     }
 }
 
-impl<C: Clock> Post for Ports<C> {
+impl<C: Clock> ServerSockets for Ports<C> {
     fn now(&self) -> Timestamp {
         self.clock.now()
     }

@@ -11,7 +11,7 @@ use framewire_units::{Duration, Lateness, Timestamp};
 use crate::clock::MonotonicClock;
 use crate::error::EndpointError;
 use crate::ports::Ports;
-use crate::turn::{Next, turn};
+use crate::server_loop::{Next, turn};
 
 /// How long the teardown to the clients may take when the server ends.
 const TEARDOWN_TIME: Duration = Duration::from_secs(2);

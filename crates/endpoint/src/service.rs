@@ -25,7 +25,7 @@ const TEARDOWN_TIME: Duration = Duration::from_millis(200);
 const REPORT_EVERY: Duration = Duration::from_millis(100);
 
 /// What the thread reports.
-pub enum News<'a> {
+pub enum ServiceEvent<'a> {
     /// Something happened in a session.
     Event(&'a HostEvent),
     /// What is known now, at the interval asked for.
@@ -81,7 +81,7 @@ struct Shared {
 
 /// How a service goes on.
 #[derive(Clone, Copy, Debug)]
-pub struct Terms {
+pub struct ServiceOptions {
     /// It ends after so many sessions; `None`: never.
     pub sessions: Option<u64>,
     /// How often it reports its state; `None`: never.
@@ -93,7 +93,11 @@ impl Service {
     ///
     /// # Errors
     /// When there can be no thread, or a socket is broken.
-    pub fn start(serving: Serving, terms: Terms, tell: impl Fn(News<'_>) + Send + 'static) -> Result<Self, String> {
+    pub fn start(
+        serving: Serving,
+        terms: ServiceOptions,
+        tell: impl Fn(ServiceEvent<'_>) + Send + 'static,
+    ) -> Result<Self, String> {
         let addresses = serving.addresses().map_err(|error| error.to_string())?;
         let (waker, wakeups) = waker().map_err(|error| format!("no pair of sockets can be had: {error}"))?;
         let report = Mutex::new(Report { addresses: Some(addresses), ..Report::default() });
@@ -103,8 +107,8 @@ impl Service {
         let thread = std::thread::Builder::new().name("vtp-server".to_owned()).spawn(move || {
             match serve(serving, &of_thread, &wakeups, terms, &tell) {
                 Ok(()) if of_thread.cancelled.load(Ordering::Relaxed) => {}
-                Ok(()) => tell(News::Enough),
-                Err(error) => tell(News::Broken(error)),
+                Ok(()) => tell(ServiceEvent::Enough),
+                Err(error) => tell(ServiceEvent::Broken(error)),
             }
         });
         let thread = thread.map_err(|error| format!("no thread can be started: {error}"))?;
@@ -202,8 +206,8 @@ fn serve(
     mut serving: Serving,
     shared: &Shared,
     wakeups: &UnixStream,
-    terms: Terms,
-    tell: &impl Fn(News<'_>),
+    terms: ServiceOptions,
+    tell: &impl Fn(ServiceEvent<'_>),
 ) -> Result<(), EndpointError> {
     let (mut noted, mut reported) = (Instant::now(), Instant::now());
     let mut deadline = None;
@@ -217,7 +221,7 @@ fn serve(
         }
         while let Some(event) = serving.poll_event() {
             shared.note_event(&serving, &event);
-            tell(News::Event(&event));
+            tell(ServiceEvent::Event(&event));
         }
         if noted.elapsed() >= REPORT_EVERY {
             noted = Instant::now();
@@ -227,7 +231,7 @@ fn serve(
             reported = Instant::now();
             shared.note(&serving);
             let report = shared.lock().clone();
-            tell(News::Report(&report));
+            tell(ServiceEvent::Report(&report));
         }
         let is_enough = terms.sessions.is_some_and(|sessions| shared.lock().ended >= sessions)
             || (is_over && serving.host().sessions() == 0);

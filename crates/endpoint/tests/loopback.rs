@@ -16,7 +16,9 @@ use framewire_adaptive::fixed::FixedRate;
 use framewire_adaptive::host::Host;
 use framewire_adaptive::server::{ServerEvent, ServerSettings};
 use framewire_adaptive::source::{PacketSource, Plan, SourceAudio, SourceError, SourcePacket};
-use framewire_endpoint::{Allowance, AudioFile, ReceivedFile, Serving, Viewed, Viewing, random_secret, random_session};
+use framewire_endpoint::{
+    Allowance, AudioFile, ClientDriver, ClientOutcome, ReceivedFile, Serving, random_secret, random_session,
+};
 use framewire_media::audio::{AudioCodec, AudioFormat, AudioPacket};
 use framewire_units::{Bitrate, DataSize, Duration};
 use framewire_wire::vtp::{Reason, Title};
@@ -42,7 +44,7 @@ fn serving_of(movie: Arc<dyn PacketSource>, plan: Arc<dyn Plan>) -> Serving {
     Serving::open(host, any, any).expect("two sockets")
 }
 
-fn view(server: [SocketAddr; 2], cancelled: impl Fn() -> bool) -> (Viewed, Vec<u8>, Vec<u32>) {
+fn view(server: [SocketAddr; 2], cancelled: impl Fn() -> bool) -> (ClientOutcome, Vec<u8>, Vec<u32>) {
     let client = Client::new(ClientSettings::paper(title(), random_session().expect("a name")));
     let (mut movie, mut frames) = (vec![], vec![]);
     let look = |_, event: &ClientEvent| {
@@ -50,7 +52,7 @@ fn view(server: [SocketAddr; 2], cancelled: impl Fn() -> bool) -> (Viewed, Vec<u
             frames.push(frame.frame);
         }
     };
-    let viewing = Viewing::open(client, server[0], server[1]).expect("two sockets");
+    let viewing = ClientDriver::open(client, server[0], server[1]).expect("two sockets");
     let viewed = viewing.run(&mut movie, cancelled, look).expect("a session");
     (viewed, movie, frames)
 }
@@ -94,7 +96,8 @@ fn either_side_can_end_it() {
 #[test]
 fn who_watches_is_told_the_time_ten_times_a_second_until_the_session_is_ended() {
     let nowhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 9));
-    let viewing = Viewing::open(Client::new(ClientSettings::paper(title(), 1)), nowhere, nowhere).expect("two sockets");
+    let viewing =
+        ClientDriver::open(Client::new(ClientSettings::paper(title(), 1)), nowhere, nowhere).expect("two sockets");
     let (began, begun) = (viewing.now(), std::time::Instant::now());
     let mut times = vec![];
     let cancelled = || begun.elapsed() > Duration::from_millis(700);
@@ -123,7 +126,7 @@ fn audio_that_cannot_be_written_does_not_stop_the_video() {
     let file = ReceivedFile::open(&video, false).expect("a file");
     let mut audio = AudioFile::beside(Some(&video), false, Allowance::unlimited());
     let client = Client::new(ClientSettings::paper(title(), random_session().expect("a name")));
-    let viewing = Viewing::open(client, server[0], server[1]).expect("two sockets");
+    let viewing = ClientDriver::open(client, server[0], server[1]).expect("two sockets");
     let mut packets = 0;
     let look = |_, event: &ClientEvent| {
         packets += u32::from(matches!(event, ClientEvent::Audio(_)));
@@ -144,7 +147,7 @@ fn a_stream_that_is_longer_than_what_may_be_written_is_stopped() {
     let server = serving.addresses().expect("addresses");
     let host = thread::spawn(move || serving.run(Some(1), || false, |_, _, _| {}));
     let client = Client::new(ClientSettings::paper(title(), random_session().expect("a name")));
-    let viewing = Viewing::open(client, server[0], server[1]).expect("two sockets");
+    let viewing = ClientDriver::open(client, server[0], server[1]).expect("two sockets");
     let (mut movie, mut looked) = (vec![], 0);
     let look = |_, event: &ClientEvent| looked += usize::from(matches!(event, ClientEvent::FrameComplete(_)));
     let allowance = Allowance::of(DataSize::from_bytes(20_999));
@@ -193,13 +196,13 @@ impl PacketSource for WithAudio {
 fn a_server_that_is_not_there_is_given_up() {
     let nowhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 9));
     let settings = ClientSettings { peer_timeout: Duration::from_millis(700), ..ClientSettings::paper(title(), 1) };
-    let viewing = Viewing::open(Client::new(settings), nowhere, nowhere).expect("two sockets");
+    let viewing = ClientDriver::open(Client::new(settings), nowhere, nowhere).expect("two sockets");
     let viewed = viewing.run(std::io::sink(), || false, |_, _| {}).expect("a session");
     assert_eq!((viewed.ended, viewed.written), (Reason::Vanished, 0));
 }
 
 /// All that happened, when one event is fetched for each step: what is not fetched yet waits in the client.
-fn step_through(viewing: &mut Viewing) -> Vec<ClientEvent> {
+fn step_through(viewing: &mut ClientDriver) -> Vec<ClientEvent> {
     let mut events = vec![];
     while !viewing.is_finished() {
         viewing.step().expect("sound sockets");
@@ -215,7 +218,7 @@ fn who_steps_fetches_frames_at_a_pace_of_its_own() {
     let server = serving.addresses().expect("addresses");
     let client = thread::spawn(move || {
         let client = Client::new(ClientSettings::paper(title(), random_session().expect("a name")));
-        let mut viewing = Viewing::open(client, server[0], server[1]).expect("two sockets");
+        let mut viewing = ClientDriver::open(client, server[0], server[1]).expect("two sockets");
         let events = step_through(&mut viewing);
         assert_eq!(viewing.state().frames_complete, 50);
         events

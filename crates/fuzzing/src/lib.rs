@@ -8,7 +8,7 @@
 use arbitrary::{Arbitrary, Unstructured};
 
 mod movie;
-mod said;
+mod sent_bytes;
 
 /// A function over any bytes, by the name of its corpus.
 pub struct Target {

@@ -90,7 +90,7 @@ fn listen(mut receiver: ReceiverSession, data: &[u8], pieces: u8, step: Duration
             (frames, bytes) = (frames + 1, bytes + frame.len());
             assert!(!frame.is_empty());
         }
-        match receiver.drive(now, &mut Said(&mut said)) {
+        match receiver.drive(now, &mut SentBytes(&mut said)) {
             Ok(wait) if wait.finished => break,
             Ok(_) => now += step,
             Err(_) => break,
@@ -106,9 +106,9 @@ fn listen(mut receiver: ReceiverSession, data: &[u8], pieces: u8, step: Duration
 }
 
 /// What takes all that is said.
-struct Said<'a>(&'a mut usize);
+struct SentBytes<'a>(&'a mut usize);
 
-impl Channels for Said<'_> {
+impl Channels for SentBytes<'_> {
     fn has_room(&self, _: ChannelId) -> bool {
         true
     }

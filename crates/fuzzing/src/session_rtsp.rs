@@ -8,7 +8,7 @@ use framewire_session::{FlowSetup, ReceiverSession, SenderSession, SendingPlan};
 use framewire_units::{Duration, Timestamp};
 use framewire_wire::rtsp::{Item, Reader};
 
-use crate::said::{Said, movie};
+use crate::sent_bytes::{SentBytes, movie};
 
 const CONNECTION: ChannelId = ChannelId(0);
 
@@ -46,7 +46,7 @@ pub(crate) fn run(data: &[u8]) {
 fn talk(half: &mut dyn Half, data: &[u8], piece: usize, step: Duration) {
     let channels: Vec<ChannelId> = half.channels().iter().map(|channel| channel.id).collect();
     let connection = if channels.contains(&BESIDE) { BESIDE } else { CONNECTION };
-    let mut said = Said::on(connection, MOST_SAID);
+    let mut said = SentBytes::on(connection, MOST_SAID);
     let mut now = Timestamp::ZERO;
     let arrivals = data.chunks(piece).map(Arrival::Bytes).chain([Arrival::Ended]);
     for arrival in [Arrival::Opened].into_iter().chain(arrivals) {

@@ -9,7 +9,7 @@ use framewire_session::{FlowSetup, SendingPlan, StreamSetup};
 use framewire_units::{Duration, Seed, Timestamp};
 use framewire_wire::rtsp::{Item, Reader};
 
-use crate::said::{Said, movie};
+use crate::sent_bytes::{SentBytes, movie};
 
 /// The most that is said to this input: the movie, at every few bytes of it.
 const MOST_SAID: usize = 1 << 21;
@@ -70,7 +70,7 @@ fn replaced(data: &[u8], word: &[u8], by: &[u8]) -> Vec<u8> {
 
 /// What is said by one that hears this in pieces, so much time apart, and the end of the connection.
 fn talk(client: &mut dyn Client, data: &[u8], piece: usize, room: usize, step: Duration) -> Vec<u8> {
-    let (mut said, mut now) = (Said::on(CONNECTION, MOST_SAID), Timestamp::ZERO);
+    let (mut said, mut now) = (SentBytes::on(CONNECTION, MOST_SAID), Timestamp::ZERO);
     for arrival in data.chunks(piece).map(Arrival::Bytes).chain([Arrival::Ended]) {
         client.handle_arrival(now, CONNECTION, arrival);
         while let Some(Opening { channels, client: (rtp, _) }) = client.poll_opening() {

@@ -1,10 +1,10 @@
-//! Viewing an adaptive stream over this kernel's sockets.
+//! ClientDriver an adaptive stream over this kernel's sockets.
 
 use std::path::PathBuf;
 
 use framewire_adaptive::client::{Client, ClientEvent, ClientSettings, PlayerSettings, ReportKind};
 use framewire_adaptive::rate_control::RateControl;
-use framewire_endpoint::{Files, Heard, Noticed, ReceivedAudio, Viewed, Viewing, random_session};
+use framewire_endpoint::{ClientDriver, ClientNotice, ClientOutcome, Files, ReceivedAudio, Silence, random_session};
 use framewire_sim::Cancel;
 use framewire_units::{DataSize, Timestamp};
 use pyo3::prelude::*;
@@ -41,26 +41,26 @@ pub(crate) fn view_stream(
     };
     let most: DataSize =
         most.parse().map_err(|error| refusal(format!("at most \"{most}\" may be written: {error}; as 16 GB")))?;
-    let viewing = Viewing::open(Client::new(settings), address("data", data)?, address("control", control)?);
+    let viewing = ClientDriver::open(Client::new(settings), address("data", data)?, address("control", control)?);
     let viewing = viewing.map_err(failure)?;
     let files = Files { video: path, replace, most };
-    let listener = |heard: Heard<'_>| of_heard(heard).iter().for_each(|event| tell(&listener, event));
+    let listener = |heard: ClientNotice<'_>| of_heard(heard).iter().for_each(|event| tell(&listener, event));
     let (viewed, interruption) =
         interruptible(py, &Cancel::new(), |cancel| viewing.run_into(&files, || cancel.is_raised(), listener));
     conclude(py, viewed.map(|(viewed, audio)| of_viewed(&viewed, audio.as_ref())), interruption)
 }
 
-fn of_heard(heard: Heard<'_>) -> Option<Value> {
+fn of_heard(heard: ClientNotice<'_>) -> Option<Value> {
     match heard {
-        Heard::Event(now, event) => of_client(now, event),
-        Heard::Noticed(noticed) => Some(of_noticed(noticed)),
+        ClientNotice::Event(now, event) => of_client(now, event),
+        ClientNotice::Silence(noticed) => Some(of_noticed(noticed)),
     }
 }
 
-fn of_noticed(noticed: Noticed) -> Value {
+fn of_noticed(noticed: Silence) -> Value {
     let (event, waited) = match noticed {
-        Noticed::NoAnswer { waited } => ("no answer", waited),
-        Noticed::NoFeedback { waited } => ("no feedback", waited),
+        Silence::NoAnswer { waited } => ("no answer", waited),
+        Silence::NoFeedback { waited } => ("no feedback", waited),
     };
     json!({ "event": event, "for_s": waited.as_secs_f64() })
 }
@@ -92,7 +92,7 @@ fn of_client(now: Timestamp, event: &ClientEvent) -> Option<Value> {
     })
 }
 
-fn of_viewed(viewed: &Viewed, audio: Option<&ReceivedAudio>) -> Value {
+fn of_viewed(viewed: &ClientOutcome, audio: Option<&ReceivedAudio>) -> Value {
     json!({
         "ended": format!("{:?}", viewed.ended),
         "frames": viewed.state.frames_complete,

@@ -5,18 +5,18 @@
 //! Parquet. [`write_run`] does all of it. The format is described in `docs/results.md`.
 #![warn(unreachable_pub)]
 
+mod end_records;
 pub mod ledger;
 pub mod playout;
 pub mod record;
 mod run;
 mod samples;
-mod side;
 pub mod spool;
 pub mod summary;
 pub mod tables;
 #[cfg(test)]
 mod testing;
 
+pub use end_records::{SentRecords, network_packets, read_received, transits, write_received};
 pub use run::{CellTables, WriteError, check_records, write_cell, write_run};
 pub use samples::Samples;
-pub use side::{SentRecords, network_packets, read_received, transits, write_received};

@@ -3,7 +3,8 @@
 use framewire_units::{Bitrate, Duration, Playout, Timestamp};
 
 use crate::record::{
-    DatagramReceived, DatagramSent, FlowLog, FrameEvent, FrameEventKind, FrameFacts, PacketRecord, Place, StreamRead,
+    DatagramReceived, DatagramSent, FlowLog, FrameEvent, FrameEventKind, FrameFacts, LossPlace, PacketRecord,
+    StreamRead,
 };
 
 pub(crate) const INTERVAL: Duration = Duration::from_millis(40);
@@ -62,7 +63,7 @@ pub(crate) enum Injected {
     /// The socket has no room for it.
     NoRoom,
     /// The link drops it at a place.
-    Dropped(Place, &'static str),
+    Dropped(LossPlace, &'static str),
     /// It reaches the receiving host, where it is not read.
     Unread,
     /// The run ends while it is on its way between the hops.
@@ -85,7 +86,7 @@ impl DatagramFlow {
         self.log.frame_events.push(FrameEvent { frame, at, what });
     }
 
-    pub(crate) fn discard(&mut self, frame: u32, place: Place, rule: &str) {
+    pub(crate) fn discard(&mut self, frame: u32, place: LossPlace, rule: &str) {
         let at = self.log.frames[frame as usize].due;
         self.event(frame, at, FrameEventKind::Discarded { place, rule: rule.into() });
     }
@@ -137,9 +138,9 @@ impl DatagramFlow {
                 self.log.datagrams_received.in_memory().sort_by_key(|datagram| datagram.at);
             }
             Injected::NoRoom => {}
-            Injected::Dropped(Place::IntermediateQueue, cause) => {
+            Injected::Dropped(LossPlace::IntermediateQueue, cause) => {
                 self.hop(sequence, size, "sender-device", at, None);
-                self.hop(sequence, size, "wire", at, Some((Place::IntermediateQueue, cause)));
+                self.hop(sequence, size, "wire", at, Some((LossPlace::IntermediateQueue, cause)));
             }
             Injected::Dropped(place, cause) => self.hop(sequence, size, "sender-device", at, Some((place, cause))),
             Injected::Unread => {
@@ -156,7 +157,7 @@ impl DatagramFlow {
         size: u32,
         hop: &'static str,
         finished: Timestamp,
-        dropped: Option<(Place, &'static str)>,
+        dropped: Option<(LossPlace, &'static str)>,
     ) {
         self.log.packets.push(PacketRecord {
             packet: self.log.packets.len() as u64,
@@ -209,7 +210,7 @@ impl StreamFlow {
         at
     }
 
-    pub(crate) fn discard(&mut self, frame: u32, place: Place, rule: &str) {
+    pub(crate) fn discard(&mut self, frame: u32, place: LossPlace, rule: &str) {
         let at = self.log.frames[frame as usize].due;
         self.event(frame, at, FrameEventKind::Discarded { place, rule: rule.into() });
     }

@@ -8,7 +8,7 @@ use framewire_units::{DataSize, Timestamp};
 const CHUNK: u64 = 131_072;
 
 /// Where the segments of a connection go.
-pub(crate) trait Outlet {
+pub(crate) trait SegmentSink {
     /// Puts a segment into the network at a host.
     fn send(&mut self, now: Timestamp, from: Port, segment: Segment);
 
@@ -44,7 +44,7 @@ impl BulkConnection {
     }
 
     /// Does what is due.
-    pub(crate) fn handle_timeout(&mut self, now: Timestamp, outlet: &mut impl Outlet) {
+    pub(crate) fn handle_timeout(&mut self, now: Timestamp, outlet: &mut impl SegmentSink) {
         if now < self.start {
             return;
         }
@@ -66,7 +66,7 @@ impl BulkConnection {
         now: Timestamp,
         to: Port,
         segment: &Segment,
-        outlet: &mut impl Outlet,
+        outlet: &mut impl SegmentSink,
     ) -> DataSize {
         match to {
             Port::Receiver => {
@@ -86,14 +86,14 @@ impl BulkConnection {
     }
 
     /// The sender's own device has let go of a segment.
-    pub(crate) fn handle_released(&mut self, now: Timestamp, payload: u32, outlet: &mut impl Outlet) {
+    pub(crate) fn handle_released(&mut self, now: Timestamp, payload: u32, outlet: &mut impl SegmentSink) {
         self.client.handle_released(now, payload);
         self.transmit_client(now, outlet);
         self.write(now, outlet);
     }
 
     /// The application waits for poll(2), then writes until the socket takes no more.
-    fn write(&mut self, now: Timestamp, outlet: &mut impl Outlet) {
+    fn write(&mut self, now: Timestamp, outlet: &mut impl SegmentSink) {
         if !self.client.is_writable() {
             return;
         }
@@ -102,7 +102,7 @@ impl BulkConnection {
         }
     }
 
-    fn transmit_client(&mut self, now: Timestamp, outlet: &mut impl Outlet) {
+    fn transmit_client(&mut self, now: Timestamp, outlet: &mut impl SegmentSink) {
         while let Some(segment) = self.client.poll_transmit(now) {
             outlet.send(now, Port::Sender, segment);
             if !outlet.is_local() {
@@ -111,7 +111,7 @@ impl BulkConnection {
         }
     }
 
-    fn transmit_server(&mut self, now: Timestamp, outlet: &mut impl Outlet) {
+    fn transmit_server(&mut self, now: Timestamp, outlet: &mut impl SegmentSink) {
         while let Some(segment) = self.server.poll_transmit(now) {
             outlet.send(now, Port::Receiver, segment);
         }

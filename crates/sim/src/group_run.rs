@@ -182,23 +182,23 @@ impl GroupRun {
         while let Some(event) = self.wires.poll(now) {
             match event {
                 WireEvent::Released(id) => {
-                    let cargo = self.wires.cargo(id);
-                    let (flow, connection, payload) = (usize::from(cargo.flow), cargo.connection, cargo.payload);
+                    let content = self.wires.content(id);
+                    let (flow, connection, payload) = (usize::from(content.flow), content.connection, content.payload);
                     self.wires.finish_release(id);
                     self.flows[self.places[flow]].handle_released(now, connection, payload, &mut self.wires);
                 }
                 WireEvent::Delivered(id, to) => {
-                    let cargo = self.wires.cargo(id);
-                    let (flow, connection) = (usize::from(cargo.flow), cargo.connection);
+                    let content = self.wires.content(id);
+                    let (flow, connection) = (usize::from(content.flow), content.connection);
                     if let Some(rates) = self.rates.as_mut().filter(|_| to == Port::Receiver)
                         && let Some(counted) = self.flows[self.places[flow]].counted_as(connection)
                     {
-                        rates.handle_packet(self.places[flow], counted, cargo.packet_size().as_bytes());
+                        rates.handle_packet(self.places[flow], counted, content.packet_size().as_bytes());
                     }
                     if let Some(watched) = self.watched.as_mut().filter(|_| to == Port::Receiver) {
-                        watched.handle_packet(self.places[flow], cargo.payload);
+                        watched.handle_packet(self.places[flow], content.payload);
                     }
-                    let body = cargo.take_body();
+                    let body = content.take_body();
                     self.wires.finish(id);
                     self.flows[self.places[flow]].handle_delivery(now, to, connection, body, &mut self.wires);
                 }

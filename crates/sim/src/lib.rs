@@ -12,12 +12,12 @@
 
 mod bulk;
 mod cancel;
-mod cargo;
 mod check;
 mod error;
 mod flow;
 mod group_run;
 pub mod lone_connection;
+mod packet_content;
 mod progress;
 mod rates;
 mod record;

@@ -12,11 +12,11 @@ use framewire_transport::{CLOCK_WRAP, DatagramNumber};
 use framewire_units::DataSize;
 use framewire_world::{FlowPackets, PacketDescription, Sequence, port};
 
-use crate::cargo::{Body, Cargo};
+use crate::packet_content::{Body, PacketContent};
 use crate::wires::{Recorder, Wires};
 
 /// The network of a simulation of flows.
-pub(crate) type FlowWires = Wires<Cargo, PacketRecorder>;
+pub(crate) type FlowWires = Wires<PacketContent, PacketRecorder>;
 
 /// What is known of a packet, from when it enters the network until nothing more is said of it.
 #[derive(Debug)]
@@ -190,24 +190,24 @@ impl FlowRecord {
     }
 }
 
-impl Recorder<Cargo> for PacketRecorder {
-    fn handle_packet(&mut self, id: u64, from: Port, size: DataSize, cargo: &Cargo) {
+impl Recorder<PacketContent> for PacketRecorder {
+    fn handle_packet(&mut self, id: u64, from: Port, size: DataSize, content: &PacketContent) {
         debug_assert_eq!(id, self.packets());
-        let flow = &mut self.flows[usize::from(cargo.flow)];
-        let (carries, port) = flow.channel(cargo.connection);
-        let (datagram, sequence) = match (&cargo.body, carries) {
+        let flow = &mut self.flows[usize::from(content.flow)];
+        let (carries, port) = flow.channel(content.connection);
+        let (datagram, sequence) = match (&content.body, carries) {
             (Body::Datagram(_, bytes), Some(Carries::Movie)) => (true, flow.extend(bytes, false)),
             (Body::Datagram(_, bytes), Some(Carries::Sound)) => (true, flow.extend(bytes, true)),
             (Body::Datagram(sequence, _), _) => (true, sequence.map_or(NO_SEQUENCE, u64::from)),
             (Body::Segment(segment), _) => (false, segment.sequence),
         };
         self.held.push_back(Entry {
-            flow: cargo.flow,
+            flow: content.flow,
             from,
             datagram,
             port,
             size: size.as_bytes() as u32,
-            payload: cargo.payload,
+            payload: content.payload,
             sequence,
             sniffed: 0,
             counted: false,

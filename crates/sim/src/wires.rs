@@ -33,7 +33,7 @@ pub(crate) enum WireEvent {
 
 /// A packet in the network.
 struct InNetwork<P> {
-    cargo: P,
+    content: P,
     /// The sender's own device still holds it.
     held: bool,
     /// It came out, or it never will.
@@ -101,11 +101,11 @@ impl<P, R: Recorder<P>> Wires<P, R> {
 
     /// Puts a packet of `size` IP bytes in at `from`; where the sender's side has several wireless stations, at that with
     /// this number.
-    pub(crate) fn send(&mut self, now: Timestamp, from: Port, station: usize, size: DataSize, cargo: P) {
+    pub(crate) fn send(&mut self, now: Timestamp, from: Port, station: usize, size: DataSize, content: P) {
         let id = self.entered();
-        self.recorder.handle_packet(id, from, size, &cargo);
+        self.recorder.handle_packet(id, from, size, &content);
         let held = self.local && from == Port::Sender;
-        self.window.push_back(Some(InNetwork { cargo, held, done: false }));
+        self.window.push_back(Some(InNetwork { content, held, done: false }));
         let packet = Packet { id: PacketId(id), size };
         match from {
             Port::Sender if station > 0 => self.network.handle_packet_from_station(now, now, station, packet),
@@ -137,7 +137,7 @@ impl<P, R: Recorder<P>> Wires<P, R> {
         *self.timeout.get_or_insert_with(ask)
     }
 
-    /// What is due at `now`; `None` when nothing more is. The packet is to be looked at with [`cargo`](Self::cargo), and
+    /// What is due at `now`; `None` when nothing more is. The packet is to be looked at with [`content`](Self::content), and
     /// given back with [`finish`](Self::finish) or [`finish_release`](Self::finish_release) before the next call.
     pub(crate) fn poll(&mut self, now: Timestamp) -> Option<WireEvent> {
         let mut due = |queue: fn(&mut Self) -> &mut VecDeque<Due>| {
@@ -154,8 +154,8 @@ impl<P, R: Recorder<P>> Wires<P, R> {
     }
 
     /// What a packet under way carries.
-    pub(crate) fn cargo(&mut self, id: u64) -> &mut P {
-        &mut self.packet(id).expect("invariant: a packet with an event is under way").cargo
+    pub(crate) fn content(&mut self, id: u64) -> &mut P {
+        &mut self.packet(id).expect("invariant: a packet with an event is under way").content
     }
 
     /// The packet of a delivery has come out.

@@ -4,7 +4,7 @@ use crate::common;
 use common::{LIVE, movie, run, scenario, summaries};
 use framewire_media::Movie;
 use framewire_recording::ledger::Ledger;
-use framewire_recording::record::{FlowStatus, Place};
+use framewire_recording::record::{FlowStatus, LossPlace};
 use framewire_recording::summary::Summary;
 use framewire_sim::EarlyEnd;
 use framewire_units::Duration;
@@ -163,7 +163,7 @@ fn a_run_is_ended_at_its_limit() {
     assert!(simulated.simulated >= Duration::from_secs(5) && simulated.simulated < Duration::from_secs(6));
     let ledger = Ledger::build(&simulated.logs[0], LIVE);
     let causes: Vec<_> = ledger.rows.iter().filter_map(|row| row.into_owned().root_cause).collect();
-    assert!(causes.iter().all(|cause| cause.place == Place::SenderPipeline), "{:?}", causes[0]);
+    assert!(causes.iter().all(|cause| cause.place == LossPlace::SenderPipeline), "{:?}", causes[0]);
 }
 
 #[test]

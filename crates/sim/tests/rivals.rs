@@ -4,7 +4,7 @@ use crate::common;
 use common::{LIVE, content, ladder, ladder_content, ladder_of, movie, scenario, summaries};
 use framewire_media::streaming_file::{PlanStep, StoredPlan};
 use framewire_recording::ledger::{Fate, FrameRow, Ledger};
-use framewire_recording::record::{FlowStatus, Place};
+use framewire_recording::record::{FlowStatus, LossPlace};
 use framewire_sim::{Content, EarlyEnd, Options, Received, Simulated, Simulation};
 use framewire_units::{Bitrate, DataSize, Duration, Playout, Timestamp};
 
@@ -151,7 +151,7 @@ fn what_the_server_leaves_out_is_lost_in_the_senders_pipeline() {
     let left_out: Vec<_> = left_out.filter(|row| row.fate == Fate::Lost).collect();
     assert!(left_out.len() > 20, "{}", left_out.len());
     assert!(left_out.iter().all(|row| row.packets.is_none() && row.offered.is_some() && row.level.is_some()));
-    assert!(left_out.iter().all(|row| row.discarded_at == Some(Place::SenderPipeline)));
+    assert!(left_out.iter().all(|row| row.discarded_at == Some(LossPlace::SenderPipeline)));
 }
 
 #[test]

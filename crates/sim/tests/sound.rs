@@ -6,7 +6,7 @@ use bytes::Bytes;
 use framewire_media::Movie;
 use framewire_media::audio::AudioTrack;
 use framewire_recording::ledger::{Fate, FrameRow, Ledger};
-use framewire_recording::record::{FIRST_OF_SOUND, FlowStatus, Place};
+use framewire_recording::record::{FIRST_OF_SOUND, FlowStatus, LossPlace};
 use framewire_recording::summary::Summary;
 use framewire_session::Sound;
 use framewire_sim::{Content, Options, Received, Simulated, Simulation};
@@ -153,7 +153,7 @@ fn sound_goes_before_every_frame_and_waits_for_no_more_than_is_being_sent() {
         let (pictures, sound) = rows(&simulated);
         let given_up = |rows: &[FrameRow]| {
             let place = |row: &FrameRow| row.root_cause.as_ref().map(|cause| cause.place);
-            rows.iter().filter(|row| place(row) == Some(Place::SenderPipeline)).count()
+            rows.iter().filter(|row| place(row) == Some(LossPlace::SenderPipeline)).count()
         };
         assert!(given_up(&pictures) > 5 && given_up(&sound) == 0, "{transport}");
         assert!(sound.iter().all(|row| row.fate == Fate::Shown), "{transport}");

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use framewire_link::{DropCause, Hop, HopRecord, Outcome, PacketId, Port};
-use framewire_recording::record::{FIRST_OF_SOUND, PacketRecord, Place, ReleaseRecord};
+use framewire_recording::record::{FIRST_OF_SOUND, LossPlace, PacketRecord, ReleaseRecord};
 use framewire_recording::spool::Spool;
 
 use crate::groups::sound_port;
@@ -142,15 +142,15 @@ fn record(packet: &PacketDescription, hop: &HopRecord, sequence: Option<u64>, sn
 }
 
 /// Where, in the thesis' five places, a drop on a hop happened, and why.
-pub fn place_and_cause(hop: Hop, cause: DropCause) -> (Place, &'static str) {
+pub fn place_and_cause(hop: Hop, cause: DropCause) -> (LossPlace, &'static str) {
     match (cause, hop) {
-        (DropCause::QueueFull, Hop::SenderDevice) => (Place::SenderSocket, "queue full"),
-        (DropCause::QueueFull, _) => (Place::IntermediateQueue, "queue full"),
-        (DropCause::ActiveQueueManagement, Hop::SenderDevice) => (Place::SenderSocket, "active queue management"),
-        (DropCause::ActiveQueueManagement, _) => (Place::IntermediateQueue, "active queue management"),
-        (DropCause::RetryLimit, _) => (Place::Link, "retry limit"),
-        (DropCause::RandomLoss, _) => (Place::Link, "random loss"),
-        (DropCause::Outage, _) => (Place::Link, "outage"),
+        (DropCause::QueueFull, Hop::SenderDevice) => (LossPlace::SenderSocket, "queue full"),
+        (DropCause::QueueFull, _) => (LossPlace::IntermediateQueue, "queue full"),
+        (DropCause::ActiveQueueManagement, Hop::SenderDevice) => (LossPlace::SenderSocket, "active queue management"),
+        (DropCause::ActiveQueueManagement, _) => (LossPlace::IntermediateQueue, "active queue management"),
+        (DropCause::RetryLimit, _) => (LossPlace::Link, "retry limit"),
+        (DropCause::RandomLoss, _) => (LossPlace::Link, "random loss"),
+        (DropCause::Outage, _) => (LossPlace::Link, "outage"),
     }
 }
 
@@ -219,12 +219,12 @@ mod tests {
 
     #[test]
     fn a_drop_names_one_of_the_five_places() {
-        assert_eq!(place_and_cause(Hop::SenderDevice, DropCause::QueueFull).0, Place::SenderSocket);
-        assert_eq!(place_and_cause(Hop::AccessPoint, DropCause::QueueFull).0, Place::IntermediateQueue);
+        assert_eq!(place_and_cause(Hop::SenderDevice, DropCause::QueueFull).0, LossPlace::SenderSocket);
+        assert_eq!(place_and_cause(Hop::AccessPoint, DropCause::QueueFull).0, LossPlace::IntermediateQueue);
         let managed = |hop| place_and_cause(hop, DropCause::ActiveQueueManagement).0;
-        assert_eq!(managed(Hop::SenderDevice), Place::SenderSocket);
-        assert_eq!(managed(Hop::Bottleneck), Place::IntermediateQueue);
-        assert_eq!(place_and_cause(Hop::SenderDevice, DropCause::RetryLimit).0, Place::Link);
+        assert_eq!(managed(Hop::SenderDevice), LossPlace::SenderSocket);
+        assert_eq!(managed(Hop::Bottleneck), LossPlace::IntermediateQueue);
+        assert_eq!(place_and_cause(Hop::SenderDevice, DropCause::RetryLimit).0, LossPlace::Link);
     }
 
     #[test]

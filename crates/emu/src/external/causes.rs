@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use framewire_emu::LaneRecord;
-use framewire_recording::record::{FlowStatus, FrameEvent, FrameEventKind, Place};
+use framewire_recording::record::{FlowStatus, FrameEvent, FrameEventKind, LossPlace};
 use framewire_session::ExternalSetup;
 use framewire_session::lifecycle::FlowOutcome;
 use framewire_units::Timestamp;
@@ -55,21 +55,23 @@ struct Witness {
 }
 
 impl Witness {
-    fn cause_of(&self, frame: u32) -> Option<(Place, &'static str)> {
+    fn cause_of(&self, frame: u32) -> Option<(LossPlace, &'static str)> {
         const CUT_OFF: &str = "run ended";
         if self.taken.is_some_and(|taken| frame >= taken) {
-            return Some((Place::SenderPipeline, "not taken by the sender's application"));
+            return Some((LossPlace::SenderPipeline, "not taken by the sender's application"));
         }
         let trail = self.trail.as_ref()?;
         match trail.get(&frame) {
             // It may have been on its way when the run was cut off, unless a later one was sent.
             None if !self.ended_well && trail.keys().all(|&sent| sent < frame) => {
-                Some((Place::SenderPipeline, CUT_OFF))
+                Some((LossPlace::SenderPipeline, CUT_OFF))
             }
-            None => Some((Place::SenderPipeline, "not sent by the sender's application")),
+            None => Some((LossPlace::SenderPipeline, "not sent by the sender's application")),
             Some(&Crossing::Lost(place, cause)) => Some((place, cause)),
-            Some(Crossing::UnderWay) => Some((Place::Link, CUT_OFF)),
-            Some(Crossing::Arrived) => Some((Place::ReceiverPipeline, "not given out by the receiver's application")),
+            Some(Crossing::UnderWay) => Some((LossPlace::Link, CUT_OFF)),
+            Some(Crossing::Arrived) => {
+                Some((LossPlace::ReceiverPipeline, "not given out by the receiver's application"))
+            }
         }
     }
 }
@@ -90,18 +92,19 @@ mod tests {
     #[test]
     fn a_cause_is_given_only_where_it_is_known() {
         let trail: Trail =
-            [(0, Crossing::Arrived), (2, Crossing::Lost(Place::Link, "random loss")), (3, Crossing::UnderWay)].into();
+            [(0, Crossing::Arrived), (2, Crossing::Lost(LossPlace::Link, "random loss")), (3, Crossing::UnderWay)]
+                .into();
         let known = Witness { taken: Some(5), trail: Some(trail), ended_well: true };
         let place = |witness: &Witness, frame| witness.cause_of(frame).map(|(place, _)| place);
-        assert_eq!(place(&known, 0), Some(Place::ReceiverPipeline));
-        assert_eq!(place(&known, 1), Some(Place::SenderPipeline), "a later one was sent");
-        assert_eq!(known.cause_of(2), Some((Place::Link, "random loss")));
-        assert_eq!(known.cause_of(3), Some((Place::Link, "run ended")));
-        assert_eq!(known.cause_of(4), Some((Place::SenderPipeline, "not sent by the sender's application")));
-        assert_eq!(known.cause_of(5), Some((Place::SenderPipeline, "not taken by the sender's application")));
+        assert_eq!(place(&known, 0), Some(LossPlace::ReceiverPipeline));
+        assert_eq!(place(&known, 1), Some(LossPlace::SenderPipeline), "a later one was sent");
+        assert_eq!(known.cause_of(2), Some((LossPlace::Link, "random loss")));
+        assert_eq!(known.cause_of(3), Some((LossPlace::Link, "run ended")));
+        assert_eq!(known.cause_of(4), Some((LossPlace::SenderPipeline, "not sent by the sender's application")));
+        assert_eq!(known.cause_of(5), Some((LossPlace::SenderPipeline, "not taken by the sender's application")));
         let cut_off = Witness { ended_well: false, ..known };
-        assert_eq!(cut_off.cause_of(4), Some((Place::SenderPipeline, "run ended")));
-        assert_eq!(place(&cut_off, 1), Some(Place::SenderPipeline));
+        assert_eq!(cut_off.cause_of(4), Some((LossPlace::SenderPipeline, "run ended")));
+        assert_eq!(place(&cut_off, 1), Some(LossPlace::SenderPipeline));
         let blind = Witness { taken: None, trail: None, ended_well: true };
         assert_eq!(blind.cause_of(0), None, "sender pipeline or network: not known");
     }

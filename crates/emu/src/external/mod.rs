@@ -35,7 +35,7 @@ pub use self::user::User;
 
 use self::feeding::Fed;
 use self::receiving::{Received, receive};
-use self::rendezvous::Meeting;
+use self::rendezvous::Rendezvous;
 use self::sending::{Sent, send};
 use crate::control::{Failure, StopFlag};
 use framewire_world::FlowState;
@@ -59,7 +59,7 @@ pub fn idle_delay(network: &Network) -> Duration {
 /// When the kernel does not let a thread into a host.
 pub fn stream(flow: &ExternalFlow<'_>, lane: Lane<'_>, settle: impl FnOnce()) -> Result<FlowOutcome, Failure> {
     let (end, receiver_gone) = (StopFlag::new()?, StopFlag::new()?);
-    let meeting = Meeting::default();
+    let meeting = Rendezvous::default();
     let (sent, received) = std::thread::scope(|scope| {
         let receiver = scope.spawn(|| lane.in_receiver(|| receive(flow, &meeting, &end, &receiver_gone)));
         let sent = lane.in_sender(|| send(flow, &meeting, &receiver_gone));

@@ -14,7 +14,7 @@ use nix::fcntl::{FcntlArg, fcntl};
 use super::plan::ExternalFlow;
 use super::polling::wait_for_any;
 use super::process::{Pipes, Process};
-use super::rendezvous::Meeting;
+use super::rendezvous::Rendezvous;
 use crate::control::{StopFlag, sharpen_timers};
 
 /// Size of the pipe: the most that an unprivileged process gets, so that no receiver waits for us.
@@ -53,7 +53,7 @@ pub struct Received {
 
 /// Runs the receiving application, from inside the receiver's host, until it has ended; asks it to when `end` is
 /// raised. Raises `gone` when it has.
-pub fn receive(flow: &ExternalFlow<'_>, meeting: &Meeting, end: &StopFlag, gone: &StopFlag) -> Received {
+pub fn receive(flow: &ExternalFlow<'_>, meeting: &Rendezvous, end: &StopFlag, gone: &StopFlag) -> Received {
     sharpen_timers();
     let received = run(flow, meeting, end, gone);
     meeting.cancel_unless_listening();
@@ -61,7 +61,7 @@ pub fn receive(flow: &ExternalFlow<'_>, meeting: &Meeting, end: &StopFlag, gone:
     received.unwrap_or_else(|failure| Received { failure: Some(failure), ..Received::default() })
 }
 
-fn run(flow: &ExternalFlow<'_>, meeting: &Meeting, end: &StopFlag, gone: &StopFlag) -> Result<Received, String> {
+fn run(flow: &ExternalFlow<'_>, meeting: &Rendezvous, end: &StopFlag, gone: &StopFlag) -> Result<Received, String> {
     let movie = flow.setup.plan.movie();
     let matcher = flow.setup.plan.matcher().ok_or("the movie's codec has no start codes")?;
     let given_up = || flow.stop.is_raised() || end.is_raised();
@@ -114,7 +114,7 @@ enum Taken {
 
 impl Receiving<'_> {
     /// Waits until it listens, in time for the first frame where the lab offers frames.
-    fn listens(&mut self, meeting: &Meeting, given_up: impl Fn() -> bool) -> bool {
+    fn listens(&mut self, meeting: &Rendezvous, given_up: impl Fn() -> bool) -> bool {
         let patience = match self.flow.setup.sender.input {
             Input::Frames => self.flow.clock.until_origin().unwrap_or_default(),
             Input::Nothing => PATIENCE,

@@ -15,9 +15,9 @@ const NEVER: u8 = 2;
 
 /// Whether the application that listens does.
 #[derive(Debug, Default)]
-pub struct Meeting(AtomicU8);
+pub struct Rendezvous(AtomicU8);
 
-impl Meeting {
+impl Rendezvous {
     /// Waits until `process` listens on `port` of this host, and notifies the other side. False when it ended instead,
     /// did not within `patience`, or `given_up` says that the answer is not needed any more.
     pub fn wait_until_listening(

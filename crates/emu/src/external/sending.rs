@@ -10,7 +10,7 @@ use super::plan::ExternalFlow;
 use super::polling::wait_for_any;
 use super::ports::HostSockets;
 use super::process::{Pipes, Process};
-use super::rendezvous::Meeting;
+use super::rendezvous::Rendezvous;
 use crate::control::{StopFlag, sharpen_timers};
 use framewire_world::FlowState;
 
@@ -36,7 +36,7 @@ pub struct Sent {
 
 /// Runs the sending application, from inside the sender's host, until it has ended and nothing of it is left in the
 /// host's sockets.
-pub fn send(flow: &ExternalFlow<'_>, meeting: &Meeting, receiver_gone: &StopFlag) -> Sent {
+pub fn send(flow: &ExternalFlow<'_>, meeting: &Rendezvous, receiver_gone: &StopFlag) -> Sent {
     sharpen_timers();
     let failed = |failure: String| Sent { failure: Some(failure), ..Sent::default() };
     if !wait_for_start(flow, meeting) {
@@ -66,7 +66,7 @@ pub fn send(flow: &ExternalFlow<'_>, meeting: &Meeting, receiver_gone: &StopFlag
 }
 
 /// Waits for the moment to start; false when there will be none.
-fn wait_for_start(flow: &ExternalFlow<'_>, meeting: &Meeting) -> bool {
+fn wait_for_start(flow: &ExternalFlow<'_>, meeting: &Rendezvous) -> bool {
     let given_up = || flow.stop.is_raised();
     if !flow.setup.sender.listens && !meeting.wait_for_listener(given_up) {
         return false;

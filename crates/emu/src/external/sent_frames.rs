@@ -7,7 +7,7 @@ use std::path::Path;
 
 use framewire_emu::{LaneRecord, PacketLog, Protocol};
 use framewire_link::Outcome;
-use framewire_recording::record::Place;
+use framewire_recording::record::LossPlace;
 use framewire_session::{ContentMatcher, SendingPlan};
 use framewire_transport::registry::payload_format;
 use framewire_units::Timestamp;
@@ -24,7 +24,7 @@ pub enum Crossing {
     /// All of them reached the receiver's host.
     Arrived,
     /// Some were lost: the first at this place, by this cause.
-    Lost(Place, &'static str),
+    Lost(LossPlace, &'static str),
     /// Some were still under way when the run ended.
     UnderWay,
 }

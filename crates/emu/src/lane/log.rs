@@ -8,7 +8,7 @@ use framewire_recording::spool::{Records, Spool};
 use framewire_units::{Duration, Timestamp};
 
 use super::headers::Headers;
-use crate::writer_queue::{Giver, Taker, hand_over};
+use crate::writer_queue::{Consumer, Producer, hand_over};
 
 /// Packets that a lane keeps in its log: more than five minutes at 100,000 packets per second. What exceeds it is
 /// still carried, and counted as not logged.
@@ -97,13 +97,13 @@ impl From<Spool<PacketLog>> for PacketLogs {
 
 /// Those that follow what lanes log while they do.
 pub struct LogFollower {
-    taker: Taker<Vec<PacketLogs>>,
+    taker: Consumer<Vec<PacketLogs>>,
     ended: bool,
 }
 
 /// What a lane is given so that its log can be followed.
 pub struct Followed {
-    giver: Giver<Vec<PacketLogs>>,
+    giver: Producer<Vec<PacketLogs>>,
 }
 
 impl Followed {

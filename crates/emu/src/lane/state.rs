@@ -11,7 +11,7 @@ use super::headers::Headers;
 use super::in_flight::{Held, HeldPackets};
 use super::live::Live;
 use super::log::{LOGGED_AT_MOST, PacketLog, Release};
-use super::topology::{Plug, forward_header};
+use super::topology::{HubPort, forward_header};
 use super::window::LogWindow;
 use super::writer::LogBuffer;
 use crate::Clock;
@@ -50,7 +50,7 @@ struct DuePacket {
 
 /// Things that went wrong beyond the model; each spoils the run.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Mishaps {
+pub(crate) struct LaneFaults {
     /// Frames that a device refused to send.
     pub(crate) refused: u64,
     /// Datagrams larger than the MTU, which a local bottleneck cannot carry.
@@ -73,7 +73,7 @@ pub(crate) struct LaneState {
     agenda: Agenda,
     packets: LogWindow,
     log: LogBuffer,
-    pub(crate) mishaps: Mishaps,
+    pub(crate) faults: LaneFaults,
     capture: Option<CaptureBuffer>,
     live: Arc<Live>,
     arrivals: Vec<Arrival>,
@@ -100,7 +100,7 @@ impl LaneState {
             agenda: Agenda::default(),
             packets: LogWindow::new(),
             log,
-            mishaps: Mishaps::default(),
+            faults: LaneFaults::default(),
             capture,
             live,
             arrivals: Vec::new(),
@@ -111,11 +111,11 @@ impl LaneState {
 
     /// Takes in what came, lets the model decide, releases what is due, until nothing is left to do now. Returns when
     /// there will be.
-    pub(crate) fn step(&mut self, plugs: &[Plug; 2]) -> Timestamp {
+    pub(crate) fn step(&mut self, hub_ports: &[HubPort; 2]) -> Timestamp {
         loop {
-            let taken = self.take_in(plugs);
+            let taken = self.take_in(hub_ports);
             self.settle();
-            let released = self.release(plugs);
+            let released = self.release(hub_ports);
             if taken < INTAKE && !released {
                 break;
             }
@@ -135,12 +135,12 @@ impl LaneState {
 
     /// Reads packets from both hosts and gives them to the model in the order of their stamps. Returns how many came
     /// from the busiest of the sources.
-    fn take_in(&mut self, plugs: &[Plug; 2]) -> usize {
+    fn take_in(&mut self, hub_ports: &[HubPort; 2]) -> usize {
         let offset = Clock::realtime_offset();
-        let Self { clock, arrivals, queue, mishaps, mtu, .. } = self;
+        let Self { clock, arrivals, queue, faults, mtu, .. } = self;
         let mut busiest = 0;
-        for (plug, from) in plugs.iter().zip([Port::Sender, Port::Receiver]) {
-            let count = plug.ring.read(INTAKE, |stamp, frame| {
+        for (hub_port, from) in hub_ports.iter().zip([Port::Sender, Port::Receiver]) {
+            let count = hub_port.ring.read(INTAKE, |stamp, frame| {
                 let at = clock.from_realtime(stamp, offset);
                 arrivals.push(Arrival { at, from, frame: Bytes::copy_from_slice(frame), gate: None });
             });
@@ -157,7 +157,7 @@ impl LaneState {
                 let frame = [forward_header().as_slice(), datagram].concat().into();
                 arrivals.push(Arrival { at, from: Port::Sender, frame, gate: Some(id) });
             });
-            mishaps.oversized += refused.len() as u64;
+            faults.oversized += refused.len() as u64;
             refused.into_iter().for_each(|id| queue.free(id));
             busiest = busiest.max(count);
         }
@@ -178,7 +178,7 @@ impl LaneState {
             capture.add(from, at, &frame);
         }
         if self.held.len() >= HELD_AT_MOST {
-            self.mishaps.overflowed += 1;
+            self.faults.overflowed += 1;
             if let (Some(queue), Some(gate)) = (&mut self.queue, gate) {
                 queue.free(gate);
             }
@@ -200,7 +200,7 @@ impl LaneState {
                 sniffed: 0,
             });
         } else {
-            self.mishaps.not_logged += 1;
+            self.faults.not_logged += 1;
         }
         self.model.handle_packet(now, at, from, Packet { id, size: DataSize::from_bytes(size as u64) });
         self.drain_model();
@@ -251,7 +251,7 @@ impl LaneState {
     }
 
     /// Releases one batch of what is due; false when nothing was.
-    fn release(&mut self, plugs: &[Plug; 2]) -> bool {
+    fn release(&mut self, hub_ports: &[HubPort; 2]) -> bool {
         let now = self.clock.now();
         let mut count = 0;
         while count < SEND_BATCH
@@ -270,7 +270,7 @@ impl LaneState {
         }
         self.free_originals();
         for to in [Port::Receiver, Port::Sender] {
-            self.deliver(to, &plugs[plug_number(to)]);
+            self.deliver(to, &hub_ports[plug_number(to)]);
         }
         count > 0
     }
@@ -284,7 +284,7 @@ impl LaneState {
             }
         }
         if queue.flush().is_err() {
-            self.mishaps.verdict_errors += 1;
+            self.faults.verdict_errors += 1;
         }
         let actual = self.clock.now();
         let mut freed = std::mem::take(&mut self.freed);
@@ -298,11 +298,11 @@ impl LaneState {
     }
 
     /// Writes the batch to a host's wire.
-    fn deliver(&mut self, to: Port, plug: &Plug) {
+    fn deliver(&mut self, to: Port, hub_port: &HubPort) {
         let mut batch = std::mem::take(&mut self.due[plug_number(to)]);
         if !batch.is_empty() {
-            let sent = plug.ring.send(batch.iter().map(|packet| &packet.frame[..]));
-            self.mishaps.refused += sent.refused;
+            let sent = hub_port.ring.send(batch.iter().map(|packet| &packet.frame[..]));
+            self.faults.refused += sent.refused;
             // The stamp of the whole batch is taken after its last frame, so that no error looks smaller than it is.
             let actual = self.clock.now();
             for packet in batch.drain(..) {
@@ -341,7 +341,7 @@ impl LaneState {
     }
 }
 
-/// The number of the plug at which a host hangs.
+/// The number of the hub_port at which a host hangs.
 pub(crate) fn plug_number(port: Port) -> usize {
     usize::from(port == Port::Receiver)
 }

@@ -9,7 +9,7 @@
 
 use std::net::Ipv4Addr;
 
-use crate::error::{Doing, EmuError};
+use crate::error::{EmuError, OperationContext};
 use crate::kernel::counters::{DeviceCounters, device_counters, packet_queue_drops, udp_receive_overflows};
 use crate::kernel::gate::{self, GateMethod};
 use crate::kernel::link::{self, Mac, VethEnd};
@@ -50,7 +50,7 @@ pub(crate) struct Host {
 
 /// The hub's end of a host's wire.
 #[derive(Debug)]
-pub(crate) struct Plug {
+pub(crate) struct HubPort {
     pub(crate) ring: PacketRing,
     index: u32,
 }
@@ -66,7 +66,7 @@ pub(crate) struct Topology {
     pub(crate) sender: Host,
     pub(crate) receiver: Host,
     hub: Namespace,
-    pub(crate) plugs: [Plug; 2],
+    pub(crate) hub_ports: [HubPort; 2],
     pub(crate) gate: Option<Gate>,
 }
 
@@ -75,7 +75,7 @@ pub(crate) struct Topology {
 pub(crate) struct KernelCounters {
     pub(crate) sender: DeviceCounters,
     pub(crate) receiver: DeviceCounters,
-    pub(crate) plugs: [DeviceCounters; 2],
+    pub(crate) hub_ports: [DeviceCounters; 2],
     pub(crate) packet_queue_drops: u64,
     pub(crate) receive_overflows: [u64; 2],
 }
@@ -86,7 +86,7 @@ impl Topology {
         let (hub, sender, receiver) = (prepared()?, prepared()?, prepared()?);
         join(&hub, "s", HUB_MACS[0], &sender, SENDER_MAC, mtu)?;
         join(&hub, "r", HUB_MACS[1], &receiver, RECEIVER_MAC, mtu)?;
-        let plugs = hub.run(|| Ok::<_, EmuError>([plug("s", mtu)?, plug("r", mtu)?]))??;
+        let hub_ports = hub.run(|| Ok::<_, EmuError>([hub_port("s", mtu)?, hub_port("r", mtu)?]))??;
         let sender_index = sender.run(|| host(SENDER_ADDRESS, RECEIVER_ADDRESS, RECEIVER_MAC))??;
         let receiver_index = receiver.run(|| host(RECEIVER_ADDRESS, SENDER_ADDRESS, SENDER_MAC))??;
         let gate = if gated { Some(sender.run(|| open_gate(sender_index))??) } else { None };
@@ -94,7 +94,7 @@ impl Topology {
             sender: Host { namespace: sender, index: sender_index },
             receiver: Host { namespace: receiver, index: receiver_index },
             hub,
-            plugs,
+            hub_ports,
             gate,
         })
     }
@@ -107,13 +107,13 @@ impl Topology {
             .run(|| (read_counters(self.sender.index), udp_receive_overflows(), packet_queue_drops()))?;
         let (receiver, receiver_overflows) =
             self.receiver.namespace.run(|| (read_counters(self.receiver.index), udp_receive_overflows()))?;
-        let indices = [self.plugs[0].index, self.plugs[1].index];
-        let plugs = self.hub.run(|| indices.map(read_counters))?;
-        let [sender_plug, receiver_plug] = plugs;
+        let indices = [self.hub_ports[0].index, self.hub_ports[1].index];
+        let hub_ports = self.hub.run(|| indices.map(read_counters))?;
+        let [sender_plug, receiver_plug] = hub_ports;
         Ok(KernelCounters {
             sender: sender?,
             receiver: receiver?,
-            plugs: [sender_plug?, receiver_plug?],
+            hub_ports: [sender_plug?, receiver_plug?],
             packet_queue_drops,
             receive_overflows: [sender_overflows, receiver_overflows],
         })
@@ -134,13 +134,13 @@ fn join(hub: &Namespace, name: &str, mac: Mac, host: &Namespace, host_mac: Mac, 
     })?
 }
 
-fn plug(name: &str, mtu: u16) -> Result<Plug, EmuError> {
+fn hub_port(name: &str, mtu: u16) -> Result<HubPort, EmuError> {
     let index = link::index_of(name).doing("find the hub's device")?;
     ethtool::disable_offloads(name).doing("switch off offloads of the hub's device")?;
     // A socket that is bound to a device that is down has an error waiting (ENETDOWN), so the device comes first.
     link::set_up(&mut netlink()?, index).doing("bring the hub's device up")?;
     let ring = PacketRing::open(index, mtu).doing("open a packet socket")?;
-    Ok(Plug { ring, index })
+    Ok(HubPort { ring, index })
 }
 
 fn host(own: Ipv4Addr, peer: Ipv4Addr, peer_mac: Mac) -> Result<u32, EmuError> {

@@ -10,15 +10,15 @@ use framewire_recording::spool::{Mark, Spool};
 use super::log::{Followed, PacketLog, PacketLogs};
 use super::tally::Tally;
 use super::window::BLOCK;
-use crate::error::{Doing, EmuError};
-use crate::writer_queue::{Giver, Taker, hand_over};
+use crate::error::{EmuError, OperationContext};
+use crate::writer_queue::{Consumer, Producer, hand_over};
 
 /// What waits for the disk: as much as comes while the disk stands still, which spoils nothing but the memory.
 type Waiting = Vec<Vec<PacketLog>>;
 
 /// The pump's end.
 pub(crate) struct LogBuffer {
-    giver: Giver<Waiting>,
+    giver: Producer<Waiting>,
 }
 
 /// The writer's end.
@@ -82,7 +82,7 @@ impl LogWriter {
 
 /// Writes and counts, in one pass while the lane runs, so that nothing of this is left to do when it ends.
 fn write_all(
-    taker: &Taker<Waiting>,
+    taker: &Consumer<Waiting>,
     failed: &AtomicBool,
     (mut spool, mut tally): (Spool<PacketLog>, Tally),
     followed: Option<Followed>,

@@ -15,7 +15,7 @@ use framewire_adaptive::client::{Client, ClientEvent, ClientSettings, ClientStat
 use framewire_units::DataSize;
 use framewire_wire::vtp::Reason;
 
-use crate::view::Viewing;
+use crate::client_driver::ClientDriver;
 
 use timing::Timing;
 
@@ -275,7 +275,7 @@ impl Shared {
     }
 
     /// Takes over what happened while there is room; true when all of it.
-    fn take(&self, viewing: &mut Viewing) -> bool {
+    fn take(&self, viewing: &mut ClientDriver) -> bool {
         let limit = self.plan.buffer.as_bytes();
         let mut waiting = self.lock();
         let mut taken_all = false;
@@ -322,7 +322,7 @@ fn receive(shared: &Shared) -> Result<(), String> {
     let data = resolve(&plan.host, plan.data_port)?;
     let control = SocketAddr::new(data.ip(), plan.control_port);
     let client = Client::new(plan.client.clone());
-    let mut viewing = Viewing::open(client, data, control).map_err(|error| error.to_string())?;
+    let mut viewing = ClientDriver::open(client, data, control).map_err(|error| error.to_string())?;
     let mut deadline = None;
     loop {
         viewing.step().map_err(|error| error.to_string())?;

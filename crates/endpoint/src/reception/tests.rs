@@ -11,7 +11,7 @@ use framewire_wire::vtp::Title;
 
 use super::*;
 use crate::serve::Serving;
-use crate::service::{News, Service, Terms};
+use crate::service::{Service, ServiceEvent, ServiceOptions};
 use crate::testing::movie::Movie;
 use crate::{random_secret, random_session};
 
@@ -34,20 +34,20 @@ fn service(frames: u32, sessions: Option<u64>) -> (Service, [SocketAddr; 2], mps
     let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let serving = Serving::open(host, any, any).expect("two sockets");
     let (sender, told) = mpsc::channel();
-    let tell = move |news: News<'_>| {
+    let tell = move |news: ServiceEvent<'_>| {
         let word = match news {
-            News::Event(event) => match &event.event {
+            ServiceEvent::Event(event) => match &event.event {
                 ServerEvent::Started { .. } => "started".to_owned(),
                 ServerEvent::Ended(reason) => format!("{reason:?}"),
                 ServerEvent::LevelChanged { .. } | ServerEvent::SourceFailed(_) => return,
             },
-            News::Enough => "enough".to_owned(),
-            News::Report(_) => return,
-            News::Broken(error) => error.to_string(),
+            ServiceEvent::Enough => "enough".to_owned(),
+            ServiceEvent::Report(_) => return,
+            ServiceEvent::Broken(error) => error.to_string(),
         };
         let _ = sender.send(word);
     };
-    let service = Service::start(serving, Terms { sessions, report_every: None }, tell).expect("a thread");
+    let service = Service::start(serving, ServiceOptions { sessions, report_every: None }, tell).expect("a thread");
     let addresses = service.report().addresses.expect("bound sockets");
     (service, addresses, told)
 }

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LazyLock, Mutex};
 
-use framewire_endpoint::service::{self, News, Service};
+use framewire_endpoint::service::{self, Service, ServiceEvent};
 use framewire_endpoint::{Ports, Serving};
 use gst::glib;
 use gst::prelude::*;
@@ -187,7 +187,7 @@ impl VtpSink {
                 // It ended before anything could be sent of it.
                 *phase = Phase::Idle(Box::default());
                 drop(phase);
-                self.tell(News::Enough);
+                self.tell(ServiceEvent::Enough);
                 return Ok(());
             }
             (other, _) => Ok(other),
@@ -210,7 +210,7 @@ impl VtpSink {
     fn start(&self, serving: Serving) -> Result<Phase, Complaint> {
         let terms = lock(&self.settings).terms();
         let element = self.obj().downgrade();
-        let tell = move |news: News<'_>| {
+        let tell = move |news: ServiceEvent<'_>| {
             if let Some(element) = element.upgrade() {
                 element.imp().tell(news);
             }
@@ -243,20 +243,22 @@ impl VtpSink {
         Report { live: live.or(report.live), ..report }
     }
 
-    fn tell(&self, news: News<'_>) {
+    fn tell(&self, news: ServiceEvent<'_>) {
         let object = self.obj();
         let message = match news {
-            News::Event(event) => gst::message::Element::builder(messages::of_event(event)).src(&*object).build(),
-            News::Report(report) => {
+            ServiceEvent::Event(event) => {
+                gst::message::Element::builder(messages::of_event(event)).src(&*object).build()
+            }
+            ServiceEvent::Report(report) => {
                 let live = lock(&self.live).as_ref().map(Live::state);
                 let structure = Report { service: report.clone(), live }.named("framewire-stats");
                 gst::message::Element::builder(structure).src(&*object).build()
             }
-            News::Enough => {
+            ServiceEvent::Enough => {
                 self.over.store(true, Ordering::Relaxed);
                 gst::message::Eos::builder().src(&*object).build()
             }
-            News::Broken(error) => {
+            ServiceEvent::Broken(error) => {
                 self.over.store(true, Ordering::Relaxed);
                 gst::element_imp_error!(self, gst::ResourceError::Failed, ("the server cannot go on: {error}"));
                 return;

@@ -10,7 +10,7 @@ use framewire_adaptive::live::{Limits, LiveSource};
 use framewire_adaptive::rate_control::{RateControl, RateControlSettings};
 use framewire_adaptive::server::ServerSettings;
 use framewire_adaptive::vtp;
-use framewire_endpoint::service::Terms;
+use framewire_endpoint::service::ServiceOptions;
 use framewire_endpoint::{FileHost, FileService, MonotonicClock, NotServed, Ports, Serving, random_secret};
 use framewire_media::streaming_file::PAPER_PAYLOAD;
 use framewire_units::DataSize;
@@ -243,8 +243,8 @@ impl Settings {
     }
 
     /// How the service goes on.
-    pub(crate) fn terms(&self) -> Terms {
-        Terms {
+    pub(crate) fn terms(&self) -> ServiceOptions {
+        ServiceOptions {
             sessions: Some(self.sessions).filter(|&sessions| sessions > 0),
             report_every: interval(self.stats_interval),
         }

@@ -1,6 +1,6 @@
 //! A caricature of an 802.11b link: packets one after the other, errors now and then, many while an oven is on.
 
-use framewire_recording::record::{PacketRecord, Place, ReleaseRecord};
+use framewire_recording::record::{LossPlace, PacketRecord, ReleaseRecord};
 use framewire_units::{Bitrate, Duration, Probability, RandomStream, Seed, Timestamp};
 
 /// Time on the air that does not depend on the size: spacing, contention, preambles, acknowledgement.
@@ -59,7 +59,7 @@ impl Channel {
             started: Some(started),
             finished: end,
             transmissions,
-            dropped: (!delivered).then_some((Place::Link, "retry limit")),
+            dropped: (!delivered).then_some((LossPlace::Link, "retry limit")),
             clamped: false,
             sniffed: Some(sniffed),
         });

@@ -1,7 +1,7 @@
 //! Seven caricatures of transports.
 
 use framewire_recording::record::{
-    DatagramReceived, DatagramSent, FlowLog, FlowSample, FrameEvent, FrameEventKind, FrameFacts, Place, StreamRead,
+    DatagramReceived, DatagramSent, FlowLog, FlowSample, FrameEvent, FrameEventKind, FrameFacts, LossPlace, StreamRead,
 };
 use framewire_units::{Bitrate, Duration, Timestamp};
 
@@ -78,7 +78,7 @@ pub fn run(kind: Kind, movie: &[FrameFacts]) -> FlowLog {
         flow.event(frame, now, FrameEventKind::Offered);
         if kind.drops_frames() && flow.gives_up(facts, now) {
             let rule = format!("ifd: {} while a frame waits", facts.kind);
-            flow.event(frame, now, FrameEventKind::Discarded { place: Place::SenderPipeline, rule });
+            flow.event(frame, now, FrameEventKind::Discarded { place: LossPlace::SenderPipeline, rule });
             continue;
         }
         flow.event(frame, now, FrameEventKind::Queued);
@@ -152,11 +152,11 @@ impl Flow {
             }
             if !sent && whole {
                 let rule = "send buffer full".to_owned();
-                self.event(frame, now, FrameEventKind::Discarded { place: Place::SenderSocket, rule });
+                self.event(frame, now, FrameEventKind::Discarded { place: LossPlace::SenderSocket, rule });
                 whole = false;
                 if self.kind == Kind::UdpWhole {
                     let rule = "whole: a packet of the frame did not fit".to_owned();
-                    self.event(frame, now, FrameEventKind::Discarded { place: Place::SenderPipeline, rule });
+                    self.event(frame, now, FrameEventKind::Discarded { place: LossPlace::SenderPipeline, rule });
                     gave_up = true;
                 }
             }

@@ -32,13 +32,13 @@ fn take(transfer: &mut Transfer, found: &FrameFound, facts: &FrameFacts) {
 #[cfg(test)]
 mod tests {
     use crate::ledger::{Fate, Ledger, RootCause};
-    use crate::record::{FlowLog, FoundStream, FrameEvent, FrameEventKind, FrameFound, PacketRecord, Place};
+    use crate::record::{FlowLog, FoundStream, FrameEvent, FrameEventKind, FrameFound, LossPlace, PacketRecord};
     use crate::summary::Summary;
     use crate::testing::{LIVE, movie, ms};
 
     fn log() -> FlowLog {
         let whole = |frame: u32| FrameFound { frame, whole_at: Some(ms(100 + 40 * u64::from(frame))), bytes: 0 };
-        let dropped = FrameEventKind::Discarded { place: Place::Link, rule: "retry limit".into() };
+        let dropped = FrameEventKind::Discarded { place: LossPlace::Link, rule: "retry limit".into() };
         FlowLog {
             frames: movie(&[1200; 6]).into(),
             frame_events: vec![FrameEvent { frame: 1, at: ms(130), what: dropped }].into(),
@@ -63,9 +63,9 @@ mod tests {
         use Fate::{Lost, Shown, Undecodable};
         assert_eq!(fates, [Shown, Lost, Undecodable, Undecodable, Undecodable, Lost]);
         assert_eq!(ledger.rows[0].latency_nanos, Some(100_000_000));
-        let cause = Some(RootCause::new(Place::Link, "retry limit"));
+        let cause = Some(RootCause::new(LossPlace::Link, "retry limit"));
         assert_eq!((ledger.rows[1].root_cause.clone(), ledger.rows[1].bytes_received), (cause, 700));
-        assert_eq!(ledger.rows[1].discarded_at, Some(Place::ReceiverPipeline), "some of it came");
+        assert_eq!(ledger.rows[1].discarded_at, Some(LossPlace::ReceiverPipeline), "some of it came");
         assert_eq!((ledger.rows[5].root_cause.clone(), ledger.rows[5].discarded_at), (None, None));
         assert_eq!(ledger.first_arrival, Some(ms(90)));
     }
@@ -96,7 +96,7 @@ mod tests {
             sniffed: None,
         };
         let mut log = log();
-        let lost = Some((Place::Link, "random loss"));
+        let lost = Some((LossPlace::Link, "random loss"));
         log.packets = vec![packet(0, 1, None), packet(1, 501, lost), packet(2, 501, None), packet(3, 501, None)].into();
         log.packets.push(PacketRecord { forward: false, ..packet(4, 900, None) });
         let summary = Summary::build(&Ledger::build(&log, LIVE), &log, &LIVE);

@@ -7,7 +7,7 @@ use framewire_units::Timestamp;
 use super::sender::SenderLife;
 use super::verdict::{Verdict, Verdicts};
 use super::{RootCause, Transfer, end_of_run};
-use crate::record::{DatagramReceived, DatagramSent, FlowLog, FrameFacts, Place};
+use crate::record::{DatagramReceived, DatagramSent, FlowLog, FrameFacts, LossPlace};
 use crate::spool::{Lookup, Sorter};
 
 /// The frames of a flow over datagrams.
@@ -80,18 +80,18 @@ impl<'a> Datagrams<'a> {
     /// given the frame up. When all that were cut arrived, it was given up before it was cut whole.
     fn loss(&self, sender: &SenderLife, datagrams: &[Crossing]) -> Option<RootCause> {
         Some(match parts(datagrams).find(|part| !keeps(part)).map(|part| &part[0]) {
-            Some(datagram) if datagram.arrival.is_some() => RootCause::new(Place::ReceiverPipeline, GIVEN_UP),
+            Some(datagram) if datagram.arrival.is_some() => RootCause::new(LossPlace::ReceiverPipeline, GIVEN_UP),
             Some(datagram) if datagram.sent => return loss_of(datagram, self.last_hop, self.log),
             Some(_) => sender
                 .discards
                 .first()
                 .cloned()
-                .unwrap_or_else(|| RootCause::new(Place::SenderSocket, "no room in the socket")),
+                .unwrap_or_else(|| RootCause::new(LossPlace::SenderSocket, "no room in the socket")),
             None if datagrams.iter().any(|datagram| datagram.discarded) => {
-                RootCause::new(Place::ReceiverPipeline, BEGINNING_OPEN)
+                RootCause::new(LossPlace::ReceiverPipeline, BEGINNING_OPEN)
             }
             None => {
-                let ended = || RootCause::new(Place::SenderPipeline, end_of_run(&self.log.status));
+                let ended = || RootCause::new(LossPlace::SenderPipeline, end_of_run(&self.log.status));
                 sender.discards.first().cloned().unwrap_or_else(ended)
             }
         })
@@ -191,9 +191,9 @@ fn loss_of(datagram: &Crossing, last_hop: Option<&'static str>, log: &FlowLog) -
     Some(match datagram.verdict {
         Some(Verdict::Dropped(_, place, cause)) => RootCause::new(place, cause),
         Some(Verdict::Delivered(_, hop)) if Some(hop) == last_hop => {
-            RootCause::new(Place::ReceiverPipeline, "not read by the receiver")
+            RootCause::new(LossPlace::ReceiverPipeline, "not read by the receiver")
         }
         None if log.lacks_packets() => return None,
-        _ => RootCause::new(Place::Link, end_of_run(&log.status)),
+        _ => RootCause::new(LossPlace::Link, end_of_run(&log.status)),
     })
 }

@@ -2,7 +2,7 @@
 
 use framewire_units::{Duration, JitterEstimator, Timestamp, Timing};
 
-use super::{FrameRow, thesis};
+use super::{FrameRow, mpegstat_latency};
 use crate::record::FrameFacts;
 use crate::spool::{Lookup, Sorter, Spool};
 
@@ -33,7 +33,7 @@ pub(crate) struct Delay {
 /// Collects the frames that arrived, in decode order, and fills in what follows from the order of their arrivals.
 pub(super) struct Delays {
     arrived: Sorter<InOrder, (Timestamp, u32)>,
-    places: thesis::Places,
+    places: mpegstat_latency::Places,
     /// The first row of sound, which has delays of its own.
     first_of_sound: u32,
 }
@@ -43,7 +43,7 @@ impl Delays {
     pub(crate) fn new(list: Spool<InOrder>) -> Self {
         Self {
             arrived: Sorter::new(list, |one| (one.arrival, one.frame)),
-            places: thesis::Places::default(),
+            places: mpegstat_latency::Places::default(),
             first_of_sound: u32::MAX,
         }
     }
@@ -77,7 +77,7 @@ impl Delays {
         mut settle: impl FnMut(&mut FrameRow),
     ) -> Spool<FrameRow> {
         self.arrived.ready();
-        let (mut estimator, mut clock) = (JitterEstimator::default(), thesis::GroupClock::default());
+        let (mut estimator, mut clock) = (JitterEstimator::default(), mpegstat_latency::GroupClock::default());
         let mut of_sound = JitterEstimator::default();
         let delays = self.arrived.iter().map(|one| {
             if one.frame >= self.first_of_sound {

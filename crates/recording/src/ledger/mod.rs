@@ -4,6 +4,7 @@ mod content;
 mod datagrams;
 mod decoding;
 mod delays;
+mod mpegstat_latency;
 mod output_order;
 mod row;
 mod sender;
@@ -11,7 +12,6 @@ mod stopped;
 mod stream;
 #[cfg(test)]
 mod tests;
-mod thesis;
 mod verdict;
 
 use framewire_units::{Duration, Playout, PlayoutPolicy, Timestamp};
@@ -22,7 +22,7 @@ pub use row::{Fate, FrameRow, RootCause};
 pub(crate) use verdict::Verdict;
 
 use crate::playout::Player;
-use crate::record::{FlowLog, FlowStatus, FrameEventKind, FrameFacts, Place};
+use crate::record::{FlowLog, FlowStatus, FrameEventKind, FrameFacts, LossPlace};
 use crate::spool::Spool;
 use datagrams::Datagrams;
 use decoding::{Decoded, Decoding, Misplaced};
@@ -160,12 +160,12 @@ fn frame_row(
         Fate::Lost if transfer.bytes_received == 0 || transfer.handed_on > 0 => {
             transfer.loss.as_ref().map(|loss| loss.place)
         }
-        Fate::Lost | Fate::Undecodable => Some(Place::ReceiverPipeline),
+        Fate::Lost | Fate::Undecodable => Some(LossPlace::ReceiverPipeline),
     };
     let missing_reference = decoded.missing.filter(|_| fate == Fate::Undecodable);
     let not_in_movie = fate == Fate::Undecodable && missing_reference.is_none() && decoded.not_in_movie;
     let root_cause =
-        if not_in_movie { Some(RootCause::new(Place::SenderPipeline, NOT_IN_MOVIE)) } else { transfer.loss };
+        if not_in_movie { Some(RootCause::new(LossPlace::SenderPipeline, NOT_IN_MOVIE)) } else { transfer.loss };
     let shed = if sender.shed() && fate != Fate::NotOffered {
         u64::from(facts.size).saturating_sub(transfer.bytes_sent)
     } else {
@@ -239,7 +239,7 @@ impl Causes {
     fn misplace(&mut self, row: &mut FrameRow, missing: u32) {
         (row.decodable, row.ready) = (false, None);
         row.fate = Fate::Undecodable;
-        row.discarded_at = Some(Place::ReceiverPipeline);
+        row.discarded_at = Some(LossPlace::ReceiverPipeline);
         row.missing_reference = Some(missing);
         self.blame(row);
     }

@@ -2,7 +2,7 @@
 
 use framewire_units::{Duration, Timestamp};
 
-use crate::record::Place;
+use crate::record::LossPlace;
 
 /// What became of a frame, by precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -40,14 +40,14 @@ impl Fate {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RootCause {
     /// Where.
-    pub place: Place,
+    pub place: LossPlace,
     /// The rule or event.
     pub cause: String,
 }
 
 impl RootCause {
     /// A cause at a place.
-    pub(crate) fn new(place: Place, cause: impl Into<String>) -> Self {
+    pub(crate) fn new(place: LossPlace, cause: impl Into<String>) -> Self {
         Self { place, cause: cause.into() }
     }
 }
@@ -110,7 +110,7 @@ pub struct FrameRow {
     /// The first loss that doomed it; `None` for frames shown, late or not offered.
     pub root_cause: Option<RootCause>,
     /// The place that threw the frame, or the rest of it, away; `None` for frames shown, late or not offered.
-    pub discarded_at: Option<Place>,
+    pub discarded_at: Option<LossPlace>,
     /// For [`Fate::Undecodable`]: the first frame that is missing; `None` when it is not in the movie.
     pub missing_reference: Option<u32>,
     /// Of a frame that did not arrive whole, bytes that the receiver handed on, up to its first gap; 0 where it discarded them.

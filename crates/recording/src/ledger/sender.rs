@@ -3,7 +3,7 @@
 use framewire_units::Timestamp;
 
 use super::RootCause;
-use crate::record::{FlowLog, FrameEvent, FrameEventKind, Place};
+use crate::record::{FlowLog, FrameEvent, FrameEventKind, LossPlace};
 use crate::spool::Sorter;
 
 /// What happened to one frame at the sender.
@@ -22,7 +22,7 @@ pub(super) struct SenderLife {
 impl SenderLife {
     /// True when a rule of the sending pipeline gave up the frame or the rest of it.
     pub(crate) fn shed(&self) -> bool {
-        self.discards.iter().any(|discard| discard.place == Place::SenderPipeline)
+        self.discards.iter().any(|discard| discard.place == LossPlace::SenderPipeline)
     }
 
     /// True when it was given to the transport, or went further than that.

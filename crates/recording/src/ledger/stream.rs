@@ -4,7 +4,7 @@ use framewire_units::Timestamp;
 
 use super::sender::SenderLife;
 use super::{RootCause, Transfer, end_of_run};
-use crate::record::{FlowLog, FlowStatus, FrameEventKind, FrameFacts, Place};
+use crate::record::{FlowLog, FlowStatus, FrameEventKind, FrameFacts, LossPlace};
 use crate::spool::{Lookup, Sorter};
 
 /// How much of a frame arrived, and when its last byte did.
@@ -95,9 +95,9 @@ fn loss(sender: &SenderLife, status: &FlowStatus) -> RootCause {
         return discard.clone();
     }
     let place = match (sender.first_byte, sender.last_byte) {
-        (_, Some(_)) => Place::Link,
-        (Some(_), None) => Place::SenderSocket,
-        (None, None) => Place::SenderPipeline,
+        (_, Some(_)) => LossPlace::Link,
+        (Some(_), None) => LossPlace::SenderSocket,
+        (None, None) => LossPlace::SenderPipeline,
     };
     RootCause::new(place, end_of_run(status))
 }

@@ -4,13 +4,13 @@ use std::iter::Peekable;
 
 use framewire_units::Timestamp;
 
-use crate::record::{FlowLog, Place};
+use crate::record::{FlowLog, LossPlace};
 use crate::spool::{Lookup, Sorter};
 
 /// The verdict that decides: a drop, or else the hop that delivered it last.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Verdict {
-    Dropped(Timestamp, Place, &'static str),
+    Dropped(Timestamp, LossPlace, &'static str),
     Delivered(Timestamp, &'static str),
 }
 

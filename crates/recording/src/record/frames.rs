@@ -40,7 +40,7 @@ pub struct FrameFacts {
 
 /// The five places of the thesis at which a frame can be lost (its figure 3.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Place {
+pub enum LossPlace {
     /// Dropped on purpose by the sending pipeline.
     SenderPipeline,
     /// The sender's socket or device queue had no room.
@@ -53,7 +53,7 @@ pub enum Place {
     ReceiverPipeline,
 }
 
-impl Place {
+impl LossPlace {
     /// All places, in the order in which a frame passes them.
     pub(crate) const ALL: [Self; 5] =
         [Self::SenderPipeline, Self::SenderSocket, Self::Link, Self::IntermediateQueue, Self::ReceiverPipeline];
@@ -97,7 +97,7 @@ pub enum FrameEventKind {
     /// It, or the rest of it, was given up.
     Discarded {
         /// Where.
-        place: Place,
+        place: LossPlace,
         /// The rule or event.
         rule: String,
     },

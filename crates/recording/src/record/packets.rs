@@ -2,7 +2,7 @@
 
 use framewire_units::{Bitrate, Timestamp};
 
-use super::frames::Place;
+use super::frames::LossPlace;
 
 /// One datagram offered to the sender's socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,7 +86,7 @@ pub struct PacketRecord {
     /// Rate of every transmission, in order.
     pub transmissions: Vec<Bitrate>,
     /// `None` when delivered; otherwise the place and the cause (`"retry limit"`, `"queue full"`, ...).
-    pub dropped: Option<(Place, &'static str)>,
+    pub dropped: Option<(LossPlace, &'static str)>,
     /// Its arrival was seen late and moved to the model's present.
     pub clamped: bool,
     /// Transmissions that the sniffer captured; `None` without a sniffer.

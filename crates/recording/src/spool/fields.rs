@@ -8,8 +8,8 @@ use framewire_units::{Bitrate, Duration, Timestamp};
 
 use crate::ledger::{Arrival, Crossing, Delay, Fate, FrameRow, InOrder, RootCause, Verdict};
 use crate::record::{
-    DatagramReceived, DatagramSent, FlowSample, FrameEvent, FrameEventKind, FrameFacts, HandedOn, PacketRecord, Place,
-    ReleaseRecord, StreamRead,
+    DatagramReceived, DatagramSent, FlowSample, FrameEvent, FrameEventKind, FrameFacts, HandedOn, LossPlace,
+    PacketRecord, ReleaseRecord, StreamRead,
 };
 
 /// What can be kept in a [`Spool`](super::Spool).
@@ -144,7 +144,7 @@ macro_rules! listed {
     )* };
 }
 
-listed!(Place, Fate);
+listed!(LossPlace, Fate);
 
 impl Spooled for char {
     fn write(&self, output: &mut Output<'_>) {

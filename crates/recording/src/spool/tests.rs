@@ -5,7 +5,7 @@ use std::fs;
 use framewire_units::{Bitrate, Duration, Timestamp};
 
 use super::*;
-use crate::record::{FlowSample, PacketRecord, Place, ReleaseRecord};
+use crate::record::{FlowSample, LossPlace, PacketRecord, ReleaseRecord};
 
 /// A list that keeps no more than this many records in memory.
 fn small<T: Spooled>(in_memory: usize) -> Spool<T> {
@@ -25,7 +25,7 @@ fn packet(number: u64) -> PacketRecord {
         started: number.is_multiple_of(7).then(|| Timestamp::from_nanos(3 * number)),
         finished: Timestamp::MAX,
         transmissions: vec![Bitrate::from_kbps(5_500); number as usize % 4],
-        dropped: number.is_multiple_of(11).then_some((Place::ALL[number as usize % 5], "retry limit")),
+        dropped: number.is_multiple_of(11).then_some((LossPlace::ALL[number as usize % 5], "retry limit")),
         clamped: number.is_multiple_of(13),
         sniffed: number.is_multiple_of(3).then_some(number as u16),
     }

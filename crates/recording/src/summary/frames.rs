@@ -7,7 +7,7 @@ use super::player::WaitingPlayer;
 use super::statistics::{RunCounter, nearest_ranks};
 use super::{FateCounts, PlaceCounts, TypeCounts};
 use crate::ledger::{Fate, FrameRow};
-use crate::record::{FlowLog, Place};
+use crate::record::{FlowLog, LossPlace};
 use crate::spool::Sorter;
 
 /// Totals of the frames of a flow.
@@ -93,11 +93,11 @@ impl FrameTotals {
         }
         let Some(cause) = row.root_cause.as_ref().filter(|_| row.fate == Fate::Lost) else { return };
         *match cause.place {
-            Place::SenderPipeline => &mut self.places.sender_pipeline,
-            Place::SenderSocket => &mut self.places.sender_socket,
-            Place::Link => &mut self.places.link,
-            Place::IntermediateQueue => &mut self.places.intermediate_queue,
-            Place::ReceiverPipeline => &mut self.places.receiver_pipeline,
+            LossPlace::SenderPipeline => &mut self.places.sender_pipeline,
+            LossPlace::SenderSocket => &mut self.places.sender_socket,
+            LossPlace::Link => &mut self.places.link,
+            LossPlace::IntermediateQueue => &mut self.places.intermediate_queue,
+            LossPlace::ReceiverPipeline => &mut self.places.receiver_pipeline,
         } += 1;
     }
 

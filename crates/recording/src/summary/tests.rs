@@ -5,11 +5,11 @@ use framewire_units::{Bitrate, Duration, Playout};
 use super::statistics::nearest_ranks;
 use super::{Connection, LossRuns, Summary};
 use crate::ledger::Ledger;
-use crate::record::{AirCounts, FlowSample, Place};
+use crate::record::{AirCounts, FlowSample, LossPlace};
 use crate::samples::Samples;
 use crate::testing::{DatagramFlow, Injected, LIVE, STALL, StreamFlow, movie, ms};
 
-const LOST: Injected = Injected::Dropped(Place::Link, "retry limit");
+const LOST: Injected = Injected::Dropped(LossPlace::Link, "retry limit");
 const ARRIVES: Injected = Injected::Arrives(Duration::from_millis(5));
 
 fn summary(log: &crate::record::FlowLog, playout: Playout) -> Summary {
@@ -185,7 +185,7 @@ fn a_lost_frame_is_not_waited_for() {
     let mut flow = stream([10, 50, 90, 130, 170, 210, 250]);
     // P4 is never read: B5 and B6, which came before the cut, refer to it.
     flow.log.frame_events.retain(|event| event.frame != 4);
-    flow.discard(4, Place::SenderPipeline, "ifd: P while a P waits");
+    flow.discard(4, LossPlace::SenderPipeline, "ifd: P while a P waits");
     let summary = summary(&flow.log, STALL);
     assert_eq!(
         (summary.fates.unwrap().lost, summary.fates.unwrap().undecodable, summary.fates.unwrap().shown),

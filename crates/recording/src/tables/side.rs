@@ -4,7 +4,7 @@
 use framewire_media::picture_order::Renumbering;
 
 use super::table::Table;
-use crate::record::{DatagramReceived, DatagramSent, FrameEvent, FrameEventKind, HandedOn, Place, StreamRead};
+use crate::record::{DatagramReceived, DatagramSent, FrameEvent, FrameEventKind, HandedOn, LossPlace, StreamRead};
 
 /// Something that happened to a frame at the sender; of a frame that was written to its end into a stream, where that is.
 pub(crate) type SentEvent = (FrameEvent, Option<u64>);
@@ -83,14 +83,14 @@ fn event_name(kind: &FrameEventKind) -> &'static str {
     EVENTS.iter().find(|(_, known)| known == kind).map_or(DISCARDED, |(name, _)| name)
 }
 
-fn discard(event: &FrameEvent) -> Option<(Place, &str)> {
+fn discard(event: &FrameEvent) -> Option<(LossPlace, &str)> {
     if let FrameEventKind::Discarded { place, rule } = &event.what { Some((*place, rule)) } else { None }
 }
 
 /// The event of this name; `None` for a name that is none, and for a discard without place and rule.
 pub(crate) fn event_named(name: &str, place: Option<&str>, rule: Option<&str>) -> Option<FrameEventKind> {
     if name == DISCARDED {
-        let place = Place::ALL.into_iter().find(|known| Some(known.name()) == place)?;
+        let place = LossPlace::ALL.into_iter().find(|known| Some(known.name()) == place)?;
         return Some(FrameEventKind::Discarded { place, rule: rule?.to_owned() });
     }
     EVENTS.into_iter().find(|(known, _)| *known == name).map(|(_, kind)| kind)

@@ -12,7 +12,8 @@ use super::table::FORMAT_KEY;
 use super::{LedgerRow, PacketRow, ReleaseRow, SampleRow, Table, TablesAhead, WrittenAhead};
 use crate::ledger::{Ledger, RootCause};
 use crate::record::{
-    AirCounts, FlowLog, FlowSample, FoundStream, PacketRecord, PacketsAhead, Place, ReleaseRecord, TransmissionCounts,
+    AirCounts, FlowLog, FlowSample, FoundStream, LossPlace, PacketRecord, PacketsAhead, ReleaseRecord,
+    TransmissionCounts,
 };
 use crate::summary::Summary;
 use crate::testing::{DatagramFlow, Injected, LIVE, StreamFlow, movie, ms};
@@ -32,7 +33,7 @@ fn rows(reader: &SerializedFileReader<Bytes>) -> Vec<BTreeMap<String, Field>> {
 fn datagrams() -> FlowLog {
     let mut flow = DatagramFlow::new(movie(&[1200; 4]));
     for frame in 0..4 {
-        flow.send(frame, if frame == 1 { &[Injected::Dropped(Place::Link, "retry limit")] } else { &[] });
+        flow.send(frame, if frame == 1 { &[Injected::Dropped(LossPlace::Link, "retry limit")] } else { &[] });
     }
     let first = flow.log.packets.in_memory().first_mut().unwrap();
     first.transmissions = vec![Bitrate::from_mbps(11), Bitrate::from_kbps(5_500), Bitrate::from_mbps(1)];
@@ -188,8 +189,8 @@ fn what_is_counted_of_all_packets_is_not_known_where_some_were_left_out() {
     // A datagram that was dropped on the link without a record.
     let lost = |log: FlowLog| Ledger::build(&log, LIVE).rows[1].root_cause.clone();
     let unseen = |left_out| FlowLog { ahead: Some(ahead(left_out)), packets: Default::default(), ..datagrams() };
-    assert_eq!(lost(datagrams()), Some(RootCause::new(Place::Link, "retry limit")));
-    assert_eq!(lost(unseen(0)), Some(RootCause::new(Place::Link, "run ended")));
+    assert_eq!(lost(datagrams()), Some(RootCause::new(LossPlace::Link, "retry limit")));
+    assert_eq!(lost(unseen(0)), Some(RootCause::new(LossPlace::Link, "run ended")));
     assert_eq!(lost(unseen(1)), None);
 }
 

@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use framewire_adaptive::datagram::{Channel as SessionChannel, Transmit};
 use framewire_adaptive::server::{Server, ServerEvent, ServerState};
-use framewire_recording::record::{DatagramSent, FlowSample, FrameEvent, FrameEventKind, Place};
+use framewire_recording::record::{DatagramSent, FlowSample, FrameEvent, FrameEventKind, LossPlace};
 use framewire_transport::socket::{DatagramSend, SocketError};
 use framewire_units::Timestamp;
 use framewire_wire::vtp::{Reason, VIDEO_HEADER_LENGTH, VideoHeader};
@@ -176,7 +176,7 @@ impl AdaptiveSender {
             self.counts.given_up += 1;
             self.event(left_out, now, FrameEventKind::Offered);
             let rule = "left out by the server".to_owned();
-            self.event(left_out, now, FrameEventKind::Discarded { place: Place::SenderPipeline, rule });
+            self.event(left_out, now, FrameEventKind::Discarded { place: LossPlace::SenderPipeline, rule });
         }
     }
 

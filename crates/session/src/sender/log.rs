@@ -1,7 +1,7 @@
 //! What the sender records: what happened to frames, and the datagrams offered.
 
 use framewire_media::picture_order::Renumbering;
-use framewire_recording::record::{DatagramSent, FIRST_OF_SOUND, FrameEvent, FrameEventKind, FrameFacts, Place};
+use framewire_recording::record::{DatagramSent, FIRST_OF_SOUND, FrameEvent, FrameEventKind, FrameFacts, LossPlace};
 use framewire_recording::spool::Spool;
 use framewire_transport::DatagramSender;
 use framewire_transport::event::{SenderEvent, SenderPlace};
@@ -74,8 +74,8 @@ impl SenderSession {
             }
             SenderEvent::Discarded { frame, at, place, rule } => {
                 let (place, count) = match place {
-                    SenderPlace::Pipeline => (Place::SenderPipeline, &mut self.counts.given_up),
-                    SenderPlace::Socket => (Place::SenderSocket, &mut self.counts.lost),
+                    SenderPlace::Pipeline => (LossPlace::SenderPipeline, &mut self.counts.given_up),
+                    SenderPlace::Socket => (LossPlace::SenderSocket, &mut self.counts.lost),
                 };
                 *count += u32::from(frame < self.programme.len());
                 self.record(frame, at, FrameEventKind::Discarded { place, rule: rule.to_owned() });

@@ -8,9 +8,9 @@ use framewire_tcp::{Segment, TcpConfig};
 use framewire_units::{Seed, Timestamp};
 
 use super::connection::tcp_configs;
-use crate::bulk::{BulkConnection, Outlet};
-use crate::cargo::Cargo;
+use crate::bulk::{BulkConnection, SegmentSink};
 use crate::error::SimError;
+use crate::packet_content::PacketContent;
 use crate::record::FlowWires;
 use crate::socket::{endpoint_sample, timed_out};
 
@@ -41,11 +41,11 @@ struct OwnWires<'a> {
     wires: &'a mut FlowWires,
 }
 
-impl Outlet for OwnWires<'_> {
+impl SegmentSink for OwnWires<'_> {
     fn send(&mut self, now: Timestamp, from: Port, segment: Segment) {
         let station = if from == Port::Sender { self.station } else { 0 };
-        let cargo = Cargo::segment(self.flow, self.connection, segment);
-        self.wires.send(now, from, station, cargo.packet_size(), cargo);
+        let content = PacketContent::segment(self.flow, self.connection, segment);
+        self.wires.send(now, from, station, content.packet_size(), content);
     }
 
     fn is_local(&self) -> bool {

@@ -6,7 +6,7 @@ use framewire_session::half::{Arrival, ChannelId};
 use framewire_session::lifecycle::{FlowEnd, FlowOutcome, MovieReceiving, MovieSending, Notice, Settling};
 use framewire_units::Timestamp;
 
-use crate::cargo::Body;
+use crate::packet_content::Body;
 use crate::record::FlowWires;
 use crate::socket::FlowSockets;
 

@@ -123,12 +123,12 @@ impl Driver {
         while let Some(event) = self.wires.poll(now) {
             match event {
                 WireEvent::Delivered(id, to) => {
-                    let segment = *self.wires.cargo(id);
+                    let segment = *self.wires.content(id);
                     self.wires.finish(id);
                     self.handle_segment(now, to, &segment);
                 }
                 WireEvent::Released(id) => {
-                    let payload = self.wires.cargo(id).payload;
+                    let payload = self.wires.content(id).payload;
                     self.wires.finish_release(id);
                     self.client.handle_released(now, payload);
                     self.transmit_client(now);

@@ -11,8 +11,8 @@ use framewire_units::{DataSize, Timestamp};
 
 use super::stream::{Connection, endpoint_sample, timed_out};
 use super::udp::{BufferPool, SendMemory};
-use crate::cargo::Cargo;
 use crate::error::SimError;
+use crate::packet_content::PacketContent;
 use crate::record::FlowWires;
 
 /// Bytes that one read takes, as in the emulated world.
@@ -239,9 +239,9 @@ impl Channels for SocketsAt<'_> {
         if is_charged && self.sockets.memory(id).is_some_and(|memory| !memory.admit(bytes)) {
             return Ok(DatagramSend::WouldBlock);
         }
-        let cargo = Cargo::datagram(self.sockets.flow, id, sequence, self.sockets.pool.filled(datagram));
+        let content = PacketContent::datagram(self.sockets.flow, id, sequence, self.sockets.pool.filled(datagram));
         let station = if self.host == Port::Sender { self.sockets.station } else { 0 };
-        self.wires.send(self.now, self.host, station, cargo.packet_size(), cargo);
+        self.wires.send(self.now, self.host, station, content.packet_size(), content);
         Ok(DatagramSend::Sent)
     }
 

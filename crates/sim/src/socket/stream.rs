@@ -9,7 +9,7 @@ use framewire_tcp::{Endpoint, Segment, TcpConfig};
 use framewire_transport::socket::SocketError;
 use framewire_units::Timestamp;
 
-use crate::cargo::Cargo;
+use crate::packet_content::PacketContent;
 use crate::record::FlowWires;
 
 /// A connection with both its ends, either of which may have opened it.
@@ -109,8 +109,8 @@ impl Connection {
     /// Sends what the sender has to send. Where the bottleneck is remote, its device is done with a segment at once.
     fn transmit_sender(&mut self, now: Timestamp, wires: &mut FlowWires) {
         while let Some(segment) = self.sender.poll_transmit(now) {
-            let cargo = Cargo::segment(self.flow, self.channel.0, segment);
-            wires.send(now, Port::Sender, self.station, segment.packet_size(), cargo);
+            let content = PacketContent::segment(self.flow, self.channel.0, segment);
+            wires.send(now, Port::Sender, self.station, segment.packet_size(), content);
             if !wires.is_local() {
                 self.sender.handle_released(now, segment.payload);
             }
@@ -125,7 +125,7 @@ impl Connection {
                 Port::Receiver,
                 0,
                 segment.packet_size(),
-                Cargo::segment(self.flow, self.channel.0, segment),
+                PacketContent::segment(self.flow, self.channel.0, segment),
             );
             self.receiver.handle_released(now, segment.payload);
         }
@@ -226,8 +226,8 @@ mod tests {
     use framewire_units::{Bitrate, DataSize, Duration, Seed};
 
     use super::*;
-    use crate::cargo::Body;
     use crate::lone_connection::bottleneck;
+    use crate::packet_content::Body;
     use crate::record::{PacketRecorder, Recording};
     use crate::wires::WireEvent;
 
@@ -252,7 +252,7 @@ mod tests {
             wires.settle(now);
             while let Some(event) = wires.poll(now) {
                 let WireEvent::Delivered(id, to) = event else { panic!("nothing is held") };
-                let Body::Segment(segment) = wires.cargo(id).take_body() else { panic!("a segment") };
+                let Body::Segment(segment) = wires.content(id).take_body() else { panic!("a segment") };
                 wires.finish(id);
                 connection.handle_segment(now, to, &segment, wires);
             }

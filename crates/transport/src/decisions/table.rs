@@ -31,7 +31,7 @@ const B_DISTURBED: &str = "ifd: B of a disturbed group";
 const B_LEADING: &str = "ifd: leading B after a disturbed group";
 const B_BROKEN: &str = "ifd: leading B of a broken link";
 
-const SPARE: &str = "dependency: waited too long, and the stream goes on without it";
+const WAITED_TOO_LONG: &str = "dependency: waited too long, and the stream goes on without it";
 const GONE: &str = "dependency: what it refers to was given up";
 const LEADING: &str = "dependency: leading frame, what it refers to is not in the stream";
 const OLD_GROUP: &str = "dependency: end of an old group, a newer key frame waits";
@@ -79,8 +79,8 @@ pub const TABLE: &[Decision] = &[
     dependency("I/ P/ B/ B/ P/ B/ B/", &[0, 1, 2, 3, 4, 5, 6], &[]),
     dependency("I P B B P", &[0, 1, 2, 3, 4], &[]),
     // The oldest B goes when four frames wait from it on, so that the P frames keep their places.
-    dependency("I P B B P B", &[0, 1, 3, 4, 5], &[(2, SPARE)]),
-    dependency("I/ P B B P B P", &[0, 1, 4, 5, 6], &[(2, SPARE), (3, SPARE)]),
+    dependency("I P B B P B", &[0, 1, 3, 4, 5], &[(2, WAITED_TOO_LONG)]),
+    dependency("I/ P B B P B P", &[0, 1, 4, 5, 6], &[(2, WAITED_TOO_LONG), (3, WAITED_TOO_LONG)]),
     // No B is left: the newest P goes, and its group to the end, until a newer key frame waits.
     dependency("I/ P P P P P B P", &[0, 1, 2, 3, 4], &[(5, CUT), (6, GONE), (7, GONE)]),
     // A newer key frame waits, and more than half of the room is taken: the older group ends there. Leading frames of

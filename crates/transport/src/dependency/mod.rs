@@ -17,17 +17,17 @@
 //! 5. *Key frames are delayed, not given up*, but for a newer one, by the second rule. A key frame that waits first does
 //!    not count against the limits, and a frame that waits alone is always kept.
 //!
-//! H.264 and H.265 add a sixth, which is in `placing.rs`: *the order is kept*. A decoder must be able to derive where
+//! H.264 and H.265 add a sixth, which is in `display_order.rs`: *the order is kept*. A decoder must be able to derive where
 //! each frame is shown. So frames are given up only as far as the next key frame keeps its place, where the limits
 //! leave that choice; a CRA picture is made to begin a sequence instead, and an open group of H.264 is renumbered to go
 //! on from what was sent (`numbering.rs`); and what has lost its place goes, to the next key frame that has one.
 
+mod display_order;
+mod droppable;
 mod given_up_references;
 mod implied;
 mod numbering;
-mod placing;
 mod refresh;
-mod spare;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -42,16 +42,16 @@ use crate::backlog::{Backlog, Waiting};
 use crate::frame::{OutgoingFrame, Payload};
 use crate::limits::Limits;
 use crate::queue::{Discard, Level};
+use display_order::DisplayOrderTracker;
 use given_up_references::GivenUpReferences;
 use implied::Implied;
-use placing::Placing;
 use refresh::Refresh;
 
 const REFERENCE_GIVEN_UP: &str = "dependency: what it refers to was given up";
 const LEADING_WITHOUT_REFERENCE: &str = "dependency: leading frame, what it refers to is not in the stream";
 const OLD_GROUP: &str = "dependency: end of an old group, a newer key frame waits";
 const UNREFRESHED: &str = "dependency: the refresh after what was given up has not ended where it is shown";
-const SPARE: &str = "dependency: waited too long, and the stream goes on without it";
+const WAITED_TOO_LONG: &str = "dependency: waited too long, and the stream goes on without it";
 const MISPLACED: &str = "dependency: after what was given up before it, a decoder would show it at another time";
 const LIMIT_REACHED: &str = "dependency: limit reached, the group is given up to its end";
 
@@ -69,7 +69,7 @@ pub struct DependencyQueue<P = Bytes> {
     backlog: Backlog<P>,
     gone: GivenUpReferences,
     implied: Implied,
-    placing: Placing,
+    display_order: DisplayOrderTracker,
     refresh: Refresh,
     group_lost: bool,
     groups_lost: u64,
@@ -86,7 +86,7 @@ impl<P> DependencyQueue<P> {
             backlog: Backlog::default(),
             gone: GivenUpReferences::default(),
             implied: Implied::default(),
-            placing: Placing::default(),
+            display_order: DisplayOrderTracker::default(),
             refresh: Refresh::default(),
             group_lost: false,
             groups_lost: 0,
@@ -128,19 +128,21 @@ impl<P: Payload> DependencyQueue<P> {
                         self.refresh.resume(frame.id);
                     }
                 }
-                self.placing.push(&mut frame, &self.gone);
+                self.display_order.push(&mut frame, &self.gone);
                 self.backlog.push(frame);
             }
             Some(rule) => {
                 if rule == MISPLACED {
-                    self.placing.pass_over(&frame);
+                    self.display_order.pass_over(&frame);
                 }
                 self.refuse(&frame);
                 discards.push(Discard { frame, rule });
             }
         }
         let level = self.backlog.level();
-        if threshold::END_OF_GROUP.exceeded_by(self.limits, level) || threshold::SPARE.exceeded_by(self.limits, level) {
+        if threshold::END_OF_GROUP.exceeded_by(self.limits, level)
+            || threshold::DROPPABLE.exceeded_by(self.limits, level)
+        {
             self.end_old_group(&mut discards);
             self.leave_old_groups(&mut discards);
             self.spare_what_is_not_needed(&mut discards);
@@ -158,8 +160,8 @@ impl<P: Payload> DependencyQueue<P> {
         if frame.dependencies.begins_sequence {
             frame.bytes.begin_sequence();
         }
-        if !self.placing.leaves(&mut frame) {
-            self.placing.wait_behind(self.backlog.iter().map(|waiting| &waiting.frame));
+        if !self.display_order.leaves(&mut frame) {
+            self.display_order.wait_behind(self.backlog.iter().map(|waiting| &waiting.frame));
         }
         Some(frame)
     }
@@ -171,7 +173,7 @@ impl<P: Payload> DependencyQueue<P> {
             self.gone.insert(frame);
             self.refresh.lose(frame.id);
         }
-        self.placing.flush();
+        self.display_order.flush();
         frames
     }
 
@@ -185,14 +187,14 @@ impl<P: Payload> DependencyQueue<P> {
     /// otherwise decoders conceal it, and the viewer gains by having it.
     fn undecodable(&self, frame: &OutgoingFrame<P>) -> Option<&'static str> {
         let dependencies = &frame.dependencies;
-        let is_misplaced = || (!self.placing.keeps_place(frame)).then_some(MISPLACED);
+        let is_misplaced = || (!self.display_order.keeps_place(frame)).then_some(MISPLACED);
         if dependencies.key.is_some() {
             is_misplaced()
         } else if references(frame).iter().any(|&id| self.gone.contains(id) && !self.refresh.covers(frame, id)) {
             Some(REFERENCE_GIVEN_UP)
         } else if self.refresh.is_spoilt(frame) {
             Some(UNREFRESHED)
-        } else if dependencies.leading && (dependencies.missing_reference || self.placing.skips_leading()) {
+        } else if dependencies.leading && (dependencies.missing_reference || self.display_order.skips_leading()) {
             Some(LEADING_WITHOUT_REFERENCE)
         } else {
             is_misplaced()
@@ -263,7 +265,7 @@ impl<P: Payload> DependencyQueue<P> {
         let lost = self.lost_with(given_up);
         let stays = |frame: &&OutgoingFrame<P>| lost.binary_search(&frame.id).is_err();
         let before = self.backlog.iter().map(|waiting| &waiting.frame).take_while(|frame| frame.id <= key);
-        self.placing.keep_last_place(before.filter(stays))
+        self.display_order.keep_last_place(before.filter(stays))
     }
 
     /// Rule 2, when it is not.
@@ -281,13 +283,13 @@ impl<P: Payload> DependencyQueue<P> {
     fn newer_key_frame(&self) -> Option<u32> {
         let behind_oldest = self.backlog.iter().skip(1).map(|waiting| &waiting.frame);
         let mut keys = behind_oldest.filter(|frame| frame.dependencies.key.is_some()).take(MOST_CHECKS as usize);
-        keys.find(|key| self.placing.keep_last_place(std::iter::once(*key))).map(|key| key.id)
+        keys.find(|key| self.display_order.keep_last_place(std::iter::once(*key))).map(|key| key.id)
     }
 
     /// After frames were given up: what has lost its place goes too, with all that refers to it.
     fn keep_order(&mut self, discards: &mut Vec<Discard<P>>) {
-        let Self { placing, backlog, gone, .. } = self;
-        let lost = placing.place_anew(backlog.iter_mut(), gone);
+        let Self { display_order, backlog, gone, .. } = self;
+        let lost = display_order.place_anew(backlog.iter_mut(), gone);
         if lost.is_empty() {
             return;
         }
@@ -310,8 +312,8 @@ impl<P: Payload> DependencyQueue<P> {
 
     /// Rule 3.
     fn spare_what_is_not_needed(&mut self, discards: &mut Vec<Discard<P>>) {
-        while let Some(lost) = self.find_spare(|rest| threshold::SPARE.exceeded_by(self.limits, rest)) {
-            self.give_up(&lost, discards, |id| if id == lost[0] { SPARE } else { REFERENCE_GIVEN_UP });
+        while let Some(lost) = self.find_droppable(|rest| threshold::DROPPABLE.exceeded_by(self.limits, rest)) {
+            self.give_up(&lost, discards, |id| if id == lost[0] { WAITED_TOO_LONG } else { REFERENCE_GIVEN_UP });
         }
     }
 
@@ -319,9 +321,9 @@ impl<P: Payload> DependencyQueue<P> {
     fn keep_limits(&mut self, discards: &mut Vec<Discard<P>>) {
         while self.backlog.len() > 1 && self.limits.exceeded_by(self.level_behind_key_frame()) {
             if !self.limits.time_exceeded_by(self.level_behind_key_frame())
-                && let Some(lost) = self.find_spare(|_| true)
+                && let Some(lost) = self.find_droppable(|_| true)
             {
-                self.give_up(&lost, discards, |id| if id == lost[0] { SPARE } else { REFERENCE_GIVEN_UP });
+                self.give_up(&lost, discards, |id| if id == lost[0] { WAITED_TOO_LONG } else { REFERENCE_GIVEN_UP });
                 continue;
             }
             let Some(victim) = self.victim() else { return };

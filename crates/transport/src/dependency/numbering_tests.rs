@@ -3,8 +3,8 @@ use std::num::NonZeroU32;
 use framewire_media::PictureType::{B, P};
 use framewire_media::picture_order::{Entry, OutputRule, PictureNumbers};
 
+use super::super::display_order::DisplayOrderTracker;
 use super::super::given_up_references::GivenUpReferences;
-use super::super::placing::Placing;
 use super::super::{DependencyQueue, LEADING_WITHOUT_REFERENCE, testing};
 use super::*;
 use crate::frame::{OutgoingFrame, Payload};
@@ -131,14 +131,14 @@ fn its_leading_frames_go() {
 #[test]
 fn where_only_b_pictures_are_missing_before_it_its_leading_frames_stay() {
     let goes_on = |kind: framewire_media::PictureType, referenced: bool| {
-        let (mut placing, mut gone) = (Placing::default(), GivenUpReferences::default());
-        placing.push(&mut frame(0, Some(KeyKind::Closed)), &gone);
+        let (mut display_order, mut gone) = (DisplayOrderTracker::default(), GivenUpReferences::default());
+        display_order.push(&mut frame(0, Some(KeyKind::Closed)), &gone);
         let mut missing = frame(1, None);
         (missing.kind, missing.dependencies.referenced) = (kind, referenced);
         gone.insert(&missing);
         let mut key = frame(2, Some(KeyKind::Open));
-        placing.push(&mut key, &gone);
-        assert_eq!(placing.skips_leading(), key.dependencies.goes_on);
+        display_order.push(&mut key, &gone);
+        assert_eq!(display_order.skips_leading(), key.dependencies.goes_on);
         key.dependencies.goes_on
     };
     assert_eq!([goes_on(P, true), goes_on(B, true), goes_on(P, false)], [true, false, false]);
@@ -252,25 +252,25 @@ fn what_could_not_be_changed_is_known_to_have_left_as_it_was() {
         let OutgoingFrame { id, kind, dependencies, duration, rtp_timestamp, decode_timestamp, .. } = frame(id, key);
         OutgoingFrame { id, kind, dependencies, duration, rtp_timestamp, decode_timestamp, bytes: Fixed }
     };
-    let (mut placing, mut gone) = (Placing::default(), GivenUpReferences::default());
-    placing.push(&mut fixed(0, Some(KeyKind::Closed)), &gone);
-    assert!(placing.leaves(&mut fixed(0, Some(KeyKind::Closed))));
+    let (mut display_order, mut gone) = (DisplayOrderTracker::default(), GivenUpReferences::default());
+    display_order.push(&mut fixed(0, Some(KeyKind::Closed)), &gone);
+    assert!(display_order.leaves(&mut fixed(0, Some(KeyKind::Closed))));
     gone.insert(&fixed(1, None));
     let (mut key, mut behind) = (fixed(20, Some(KeyKind::Open)), fixed(21, None));
-    placing.push(&mut key, &gone);
-    placing.push(&mut behind, &gone);
-    assert!(key.dependencies.goes_on && placing.keeps_place(&fixed(22, None)), "as it was to be sent");
-    assert!(!placing.leaves(&mut key));
-    placing.wait_behind([&behind].into_iter());
+    display_order.push(&mut key, &gone);
+    display_order.push(&mut behind, &gone);
+    assert!(key.dependencies.goes_on && display_order.keeps_place(&fixed(22, None)), "as it was to be sent");
+    assert!(!display_order.leaves(&mut key));
+    display_order.wait_behind([&behind].into_iter());
     assert!(key.dependencies.renumbered.is_none());
     // 40 counts behind the first frame were taken for 8: that is where a decoder is now, and 44 is behind that.
-    assert!(placing.leaves(&mut behind), "nothing is to be added to its numbers any more");
-    assert!(behind.dependencies.renumbered.is_none() && placing.keeps_place(&fixed(22, None)));
+    assert!(display_order.leaves(&mut behind), "nothing is to be added to its numbers any more");
+    assert!(behind.dependencies.renumbered.is_none() && display_order.keeps_place(&fixed(22, None)));
     gone.insert(&fixed(22, None));
     let mut next = fixed(40, Some(KeyKind::Open));
-    placing.push(&mut next, &gone);
+    display_order.push(&mut next, &gone);
     // 40 has frame_num 8 and count 80; behind 21, which left with 5 and 42, it is to have 6 and 44.
-    assert_eq!(placing.sent.renumbering(&next.dependencies), Renumbering { frame_num: 14, order: -36 });
+    assert_eq!(display_order.sent.renumbering(&next.dependencies), Renumbering { frame_num: 14, order: -36 });
 }
 
 #[test]

@@ -213,7 +213,7 @@ fn check_discards(
     discards: Vec<Discard>,
 ) -> Result<(), TestCaseError> {
     let before = Model::level(&model.waiting, offered);
-    let pressed = [threshold::END_OF_GROUP, threshold::SPARE].iter().any(|one| one.exceeded_by(limits, before));
+    let pressed = [threshold::END_OF_GROUP, threshold::DROPPABLE].iter().any(|one| one.exceeded_by(limits, before));
     for Discard { frame, rule } in discards {
         let place = model.waiting.iter().position(|waiting| waiting.id == frame.id);
         prop_assert!(place.is_some(), "frame {} was not there to be given up", frame.id);

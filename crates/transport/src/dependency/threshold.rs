@@ -22,7 +22,7 @@ pub(super) const OLD_GROUP: Threshold = Threshold { reserve: Duration::from_mill
 
 /// Above this, frames go without which the stream goes on: the reserve is about the time that a P frame and what was
 /// sent before it take on a link that is too slow for them.
-pub(super) const SPARE: Threshold =
+pub(super) const DROPPABLE: Threshold =
     Threshold { reserve: Duration::from_millis(320), least: part(1, 3), below: Duration::ZERO, share: part(7, 8) };
 
 const fn part(numerator: u128, denominator: u128) -> Share {
@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn a_reserve_counts_in_long_limits_and_a_share_in_short_ones() {
         let millis = |threshold: Threshold, limit| threshold.time(Duration::from_millis(limit)).as_millis();
-        let all = |limit| [LEFT, END_OF_GROUP, OLD_GROUP, SPARE].map(|threshold| millis(threshold, limit));
+        let all = |limit| [LEFT, END_OF_GROUP, OLD_GROUP, DROPPABLE].map(|threshold| millis(threshold, limit));
         assert_eq!(all(3_000), [2_000, 2_300, 2_600, 2_680]);
         assert_eq!(all(1_000), [200, 500, 600, 680]);
         assert_eq!(all(300), [0, 150, 150, 100]);
@@ -72,9 +72,9 @@ mod tests {
     fn whichever_limit_is_used_up_first_counts() {
         let limits = Limits { frames: Some(8), bytes: None, time: Some(Duration::from_secs(1)) };
         let level = |frames, millis| Level { frames, time: Duration::from_millis(millis), ..Level::default() };
-        assert!(!SPARE.exceeded_by(limits, level(7, 680)));
-        assert!(SPARE.exceeded_by(limits, level(8, 100)));
-        assert!(SPARE.exceeded_by(limits, level(1, 681)));
-        assert!(!SPARE.exceeded_by(Limits::default(), level(1_000, 100_000)));
+        assert!(!DROPPABLE.exceeded_by(limits, level(7, 680)));
+        assert!(DROPPABLE.exceeded_by(limits, level(8, 100)));
+        assert!(DROPPABLE.exceeded_by(limits, level(1, 681)));
+        assert!(!DROPPABLE.exceeded_by(Limits::default(), level(1_000, 100_000)));
     }
 }

@@ -3,7 +3,7 @@
 use framewire_units::{Duration, Playout, Timestamp, Timing};
 
 use crate::ledger::{Fate, FrameRow, Ledger};
-use crate::record::Place;
+use crate::record::LossPlace;
 use crate::testing::{DatagramFlow, Injected, LIVE, STALL, StreamFlow, movie, ms};
 
 /// Four frames of 100 bytes, due at 0, 40, 80 and 120 ms, read at the given times.
@@ -88,7 +88,7 @@ fn on_time_but(lost: impl Fn(u32) -> bool) -> Ledger {
     let mut flow = StreamFlow::new(movie(&[100; 34]));
     for frame in 0..34 {
         if lost(frame) {
-            flow.discard(frame, Place::SenderPipeline, "ifd: B while a frame waits");
+            flow.discard(frame, LossPlace::SenderPipeline, "ifd: B while a frame waits");
         } else {
             flow.write(frame);
             flow.read(flow.written, flow.log.frames[frame as usize].due + Duration::from_millis(5));

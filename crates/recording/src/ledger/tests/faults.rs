@@ -4,8 +4,8 @@ use framewire_units::Duration;
 
 use crate::ledger::{Fate, FrameRow, Ledger, RootCause};
 use crate::record::{
-    DatagramReceived, DatagramSent, FlowLog, FlowSample, FlowStatus, FoundStream, FrameEventKind, HandedOn,
-    PacketRecord, Place,
+    DatagramReceived, DatagramSent, FlowLog, FlowSample, FlowStatus, FoundStream, FrameEventKind, HandedOn, LossPlace,
+    PacketRecord,
 };
 use crate::summary::Summary;
 use crate::testing::{DatagramFlow, Injected, LIVE, STALL, StreamFlow, movie, ms};
@@ -26,7 +26,7 @@ fn row(flow: &DatagramFlow, frame: usize) -> FrameRow {
 }
 
 #[track_caller]
-fn assert_lost(row: &FrameRow, place: Place, cause: &str, discarded_at: Place) {
+fn assert_lost(row: &FrameRow, place: LossPlace, cause: &str, discarded_at: LossPlace) {
     assert_eq!(row.fate, Fate::Lost);
     assert_eq!(row.root_cause, Some(RootCause::new(place, cause)));
     assert_eq!(row.discarded_at, Some(discarded_at));
@@ -48,18 +48,18 @@ fn a_frame_shed_by_a_rule_is_lost_in_the_sending_pipeline() {
     for frame in (0..6).filter(|&frame| frame != 3) {
         flow.send(frame, &[]);
     }
-    flow.discard(3, Place::SenderPipeline, "ifd: B while a frame waits");
+    flow.discard(3, LossPlace::SenderPipeline, "ifd: B while a frame waits");
     let row = row(&flow, 3);
-    assert_lost(&row, Place::SenderPipeline, "ifd: B while a frame waits", Place::SenderPipeline);
+    assert_lost(&row, LossPlace::SenderPipeline, "ifd: B while a frame waits", LossPlace::SenderPipeline);
     assert_eq!((row.packets, row.bytes_received, row.bytes_shed), (None, 0, 1200));
 }
 
 #[test]
 fn a_full_socket_is_the_sender_socket() {
     let mut flow = with_faults(&[ARRIVES, Injected::NoRoom]);
-    flow.discard(4, Place::SenderSocket, "send buffer full");
+    flow.discard(4, LossPlace::SenderSocket, "send buffer full");
     let row = row(&flow, 4);
-    assert_lost(&row, Place::SenderSocket, "send buffer full", Place::ReceiverPipeline);
+    assert_lost(&row, LossPlace::SenderSocket, "send buffer full", LossPlace::ReceiverPipeline);
     // The first and the last of three datagrams: 500 and 200 bytes of the frame.
     assert_eq!((row.packets, row.packets_lost, row.bytes_received, row.bytes_shed), (Some(3), Some(1), 700, 0));
 }
@@ -67,66 +67,66 @@ fn a_full_socket_is_the_sender_socket() {
 #[test]
 fn a_frame_of_which_nothing_left_was_discarded_where_it_was_lost() {
     let mut flow = with_faults(&[Injected::NoRoom; 3]);
-    flow.discard(4, Place::SenderSocket, "send buffer full");
-    assert_lost(&row(&flow, 4), Place::SenderSocket, "send buffer full", Place::SenderSocket);
+    flow.discard(4, LossPlace::SenderSocket, "send buffer full");
+    assert_lost(&row(&flow, 4), LossPlace::SenderSocket, "send buffer full", LossPlace::SenderSocket);
 }
 
 #[test]
 fn the_rest_of_a_frame_that_did_not_fit_is_shed() {
     let mut flow = with_faults(&[ARRIVES, Injected::NoRoom, Injected::NoRoom]);
-    flow.discard(4, Place::SenderSocket, "send buffer full");
-    flow.discard(4, Place::SenderPipeline, "whole: a packet did not fit");
+    flow.discard(4, LossPlace::SenderSocket, "send buffer full");
+    flow.discard(4, LossPlace::SenderPipeline, "whole: a packet did not fit");
     let row = row(&flow, 4);
-    assert_lost(&row, Place::SenderSocket, "send buffer full", Place::ReceiverPipeline);
+    assert_lost(&row, LossPlace::SenderSocket, "send buffer full", LossPlace::ReceiverPipeline);
     assert_eq!((row.bytes_received, row.bytes_shed), (500, 700));
 }
 
 #[test]
 fn a_socket_that_drops_without_a_word_is_still_the_sender_socket() {
     let flow = with_faults(&[Injected::NoRoom]);
-    assert_lost(&row(&flow, 4), Place::SenderSocket, "no room in the socket", Place::ReceiverPipeline);
+    assert_lost(&row(&flow, 4), LossPlace::SenderSocket, "no room in the socket", LossPlace::ReceiverPipeline);
 }
 
 #[test]
 fn a_device_queue_that_overflows_is_the_sender_socket() {
-    let flow = with_faults(&[Injected::Dropped(Place::SenderSocket, "queue full")]);
-    assert_lost(&row(&flow, 4), Place::SenderSocket, "queue full", Place::ReceiverPipeline);
+    let flow = with_faults(&[Injected::Dropped(LossPlace::SenderSocket, "queue full")]);
+    assert_lost(&row(&flow, 4), LossPlace::SenderSocket, "queue full", LossPlace::ReceiverPipeline);
 }
 
 #[test]
 fn a_packet_that_is_given_up_on_the_air_is_lost_on_the_link() {
-    let flow = with_faults(&[ARRIVES, ARRIVES, Injected::Dropped(Place::Link, "retry limit")]);
+    let flow = with_faults(&[ARRIVES, ARRIVES, Injected::Dropped(LossPlace::Link, "retry limit")]);
     let row = row(&flow, 4);
-    assert_lost(&row, Place::Link, "retry limit", Place::ReceiverPipeline);
+    assert_lost(&row, LossPlace::Link, "retry limit", LossPlace::ReceiverPipeline);
     assert_eq!(row.bytes_received, 1000);
 }
 
 #[test]
 fn a_frame_of_which_nothing_crossed_the_link_was_discarded_there() {
-    let flow = with_faults(&[Injected::Dropped(Place::Link, "outage"); 3]);
-    assert_lost(&row(&flow, 4), Place::Link, "outage", Place::Link);
+    let flow = with_faults(&[Injected::Dropped(LossPlace::Link, "outage"); 3]);
+    assert_lost(&row(&flow, 4), LossPlace::Link, "outage", LossPlace::Link);
 }
 
 #[test]
 fn a_full_queue_on_the_way_is_the_intermediate_queue() {
-    let flow = with_faults(&[Injected::Dropped(Place::IntermediateQueue, "queue full"), ARRIVES]);
-    assert_lost(&row(&flow, 4), Place::IntermediateQueue, "queue full", Place::ReceiverPipeline);
+    let flow = with_faults(&[Injected::Dropped(LossPlace::IntermediateQueue, "queue full"), ARRIVES]);
+    assert_lost(&row(&flow, 4), LossPlace::IntermediateQueue, "queue full", LossPlace::ReceiverPipeline);
 }
 
 #[test]
 fn a_datagram_that_was_delivered_but_never_read_is_the_receiving_pipeline() {
     let flow = with_faults(&[ARRIVES, Injected::Unread]);
-    assert_lost(&row(&flow, 4), Place::ReceiverPipeline, "not read by the receiver", Place::ReceiverPipeline);
+    assert_lost(&row(&flow, 4), LossPlace::ReceiverPipeline, "not read by the receiver", LossPlace::ReceiverPipeline);
 }
 
 #[test]
 fn the_first_loss_by_sequence_is_the_root_cause() {
     let flow = with_faults(&[
         ARRIVES,
-        Injected::Dropped(Place::IntermediateQueue, "queue full"),
-        Injected::Dropped(Place::Link, "retry limit"),
+        Injected::Dropped(LossPlace::IntermediateQueue, "queue full"),
+        Injected::Dropped(LossPlace::Link, "retry limit"),
     ]);
-    assert_lost(&row(&flow, 4), Place::IntermediateQueue, "queue full", Place::ReceiverPipeline);
+    assert_lost(&row(&flow, 4), LossPlace::IntermediateQueue, "queue full", LossPlace::ReceiverPipeline);
 }
 
 #[test]
@@ -137,9 +137,9 @@ fn a_datagram_without_a_last_verdict_was_cut_off_by_the_end_of_the_run() {
     assert_eq!((stopped.fate, stopped.root_cause, stopped.discarded_at), (Fate::NotOffered, None, None));
     assert!(stopped.offered.is_some() && stopped.bytes_received > 0 && !stopped.complete, "it was under way");
     flow.log.samples.push(seen_at(10_000));
-    assert_lost(&row(&flow, 4), Place::Link, "run ended", Place::ReceiverPipeline);
+    assert_lost(&row(&flow, 4), LossPlace::Link, "run ended", LossPlace::ReceiverPipeline);
     flow.log.status = FlowStatus::Failed("connection refused".into());
-    assert_lost(&row(&flow, 4), Place::Link, "flow failed", Place::ReceiverPipeline);
+    assert_lost(&row(&flow, 4), LossPlace::Link, "flow failed", LossPlace::ReceiverPipeline);
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn a_frame_that_was_not_cut_whole_met_the_end_of_the_run_and_nobody_lost_those_b
     assert_eq!((rows[0].fate, rows[1].fate), (Fate::Shown, Fate::NotOffered), "its deadline was still to come");
     flow.log.samples.push(seen_at(10_000));
     let rows = Ledger::build(&flow.log, LIVE).rows.to_vec();
-    assert_lost(&rows[1], Place::SenderPipeline, "run ended", Place::ReceiverPipeline);
+    assert_lost(&rows[1], LossPlace::SenderPipeline, "run ended", LossPlace::ReceiverPipeline);
     assert_eq!((rows[1].packets_lost, rows[1].bytes_received), (Some(0), 1000));
     for row in &rows[2..] {
         assert_eq!((row.fate, &row.root_cause, row.discarded_at), (Fate::NotOffered, &None, None));
@@ -175,13 +175,13 @@ fn a_second_copy_of_a_datagram_counts_once() {
 #[test]
 fn frames_that_miss_a_reference_carry_its_cause() {
     // Decode order: I0 P1 B2 B3 P4 B5 B6 P7 B8 B9 P10 B11. The loss of P4 takes everything after it along.
-    let flow = with_faults(&[Injected::Dropped(Place::Link, "retry limit"), ARRIVES]);
+    let flow = with_faults(&[Injected::Dropped(LossPlace::Link, "retry limit"), ARRIVES]);
     let rows = Ledger::build(&flow.log, LIVE).rows.to_vec();
     assert!(rows[..4].iter().all(|row| row.fate == Fate::Shown));
     for row in &rows[5..] {
         assert_eq!((row.fate, row.missing_reference), (Fate::Undecodable, Some(4)), "frame {}", row.frame);
-        assert_eq!(row.root_cause, Some(RootCause::new(Place::Link, "retry limit")));
-        assert_eq!(row.discarded_at, Some(Place::ReceiverPipeline));
+        assert_eq!(row.root_cause, Some(RootCause::new(LossPlace::Link, "retry limit")));
+        assert_eq!(row.discarded_at, Some(LossPlace::ReceiverPipeline));
         assert!(row.complete && !row.decodable);
     }
 }
@@ -199,7 +199,10 @@ fn a_refresh_makes_up_for_what_was_lost_before_it_began() {
         let mut flow = DatagramFlow::new(frames);
         for index in 0..12 {
             let is_lost = lost.contains(&index);
-            flow.send(index as u32, &[if is_lost { Injected::Dropped(Place::Link, "retry limit") } else { ARRIVES }]);
+            flow.send(
+                index as u32,
+                &[if is_lost { Injected::Dropped(LossPlace::Link, "retry limit") } else { ARRIVES }],
+            );
         }
         Ledger::build(&flow.log, LIVE).rows.to_vec()
     };
@@ -229,8 +232,8 @@ fn of_several_missing_references_the_first_in_decode_order_is_named() {
     let mut flow = DatagramFlow::new(movie(&[1200; 9]));
     for frame in 0..9 {
         let place = match frame {
-            1 => Injected::Dropped(Place::IntermediateQueue, "queue full"),
-            4 => Injected::Dropped(Place::Link, "retry limit"),
+            1 => Injected::Dropped(LossPlace::IntermediateQueue, "queue full"),
+            4 => Injected::Dropped(LossPlace::Link, "retry limit"),
             _ => ARRIVES,
         };
         flow.send(frame, &[place]);
@@ -238,11 +241,11 @@ fn of_several_missing_references_the_first_in_decode_order_is_named() {
     let rows = Ledger::build(&flow.log, LIVE).rows.to_vec();
     assert_eq!(
         rows[4].root_cause.as_ref().map(|cause| cause.place),
-        Some(Place::Link),
+        Some(LossPlace::Link),
         "a lost frame keeps its own cause"
     );
     assert_eq!((rows[7].missing_reference, rows[8].missing_reference), (Some(1), Some(1)));
-    assert_eq!(rows[8].root_cause.as_ref().map(|cause| cause.place), Some(Place::IntermediateQueue));
+    assert_eq!(rows[8].root_cause.as_ref().map(|cause| cause.place), Some(LossPlace::IntermediateQueue));
 }
 
 #[test]
@@ -250,14 +253,14 @@ fn a_shed_frame_takes_no_room_in_the_stream() {
     let mut flow = StreamFlow::new(movie(&[1000, 800, 300, 300]));
     flow.write(0);
     flow.write(1);
-    flow.discard(2, Place::SenderPipeline, "ifd: B while a frame waits");
+    flow.discard(2, LossPlace::SenderPipeline, "ifd: B while a frame waits");
     flow.write(3);
     flow.read(999, ms(10));
     flow.read(1800, ms(20));
     flow.read(2100, ms(150));
     let rows = Ledger::build(&flow.log, LIVE).rows.to_vec();
     assert_eq!([rows[0].arrival, rows[1].arrival, rows[3].arrival], [Some(ms(20)), Some(ms(20)), Some(ms(150))]);
-    assert_lost(&rows[2], Place::SenderPipeline, "ifd: B while a frame waits", Place::SenderPipeline);
+    assert_lost(&rows[2], LossPlace::SenderPipeline, "ifd: B while a frame waits", LossPlace::SenderPipeline);
     assert_eq!((rows[2].bytes_shed, rows[2].bytes_received, rows[0].packets), (300, 0, None));
 }
 
@@ -301,15 +304,15 @@ fn what_the_end_of_the_run_met_in_a_stream_is_named_by_where_it_was() {
     flow.log.samples.push(seen_at(10_000));
     let rows = Ledger::build(&flow.log, LIVE).rows.to_vec();
     assert_eq!(rows[0].fate, Fate::Shown);
-    assert_lost(&rows[1], Place::Link, "run ended", Place::ReceiverPipeline);
+    assert_lost(&rows[1], LossPlace::Link, "run ended", LossPlace::ReceiverPipeline);
     assert_eq!(rows[1].bytes_received, 500);
-    assert_lost(&rows[2], Place::SenderSocket, "run ended", Place::SenderSocket);
+    assert_lost(&rows[2], LossPlace::SenderSocket, "run ended", LossPlace::SenderSocket);
     assert_eq!((rows[3].fate, &rows[3].root_cause), (Fate::NotOffered, &None));
 
     flow.read(1900, ms(60));
     let rows = Ledger::build(&flow.log, LIVE).rows.to_vec();
     assert_eq!((rows[1].fate, rows[2].bytes_received), (Fate::Shown, 100));
-    assert_lost(&rows[2], Place::SenderSocket, "run ended", Place::ReceiverPipeline);
+    assert_lost(&rows[2], LossPlace::SenderSocket, "run ended", LossPlace::ReceiverPipeline);
 }
 
 #[test]
@@ -317,7 +320,7 @@ fn what_was_under_way_in_time_when_a_run_was_stopped_is_not_judged() {
     let mut flow = StreamFlow::new(movie(&[1000, 800, 300, 300]));
     (0..2).for_each(|frame| flow.write(frame));
     flow.start(2);
-    flow.discard(2, Place::SenderPipeline, "pipeline: stopped before it was written");
+    flow.discard(2, LossPlace::SenderPipeline, "pipeline: stopped before it was written");
     flow.read(1500, ms(50)); // the player begins: frames 1 and 2 (P, B) are due a second later, at 1170 and 1090 ms
     let fates = |status: &FlowStatus, seen: u64, playout| {
         let mut log = FlowLog { status: status.clone(), ..flow.log.clone() };
@@ -347,7 +350,7 @@ fn seen_at(millis: u64) -> FlowSample {
 fn bytes_of_a_frame_are_known_where_no_frame_was_cut_whole() {
     let mut flow = DatagramFlow::new(movie(&[1200; 2]));
     flow.log.status = FlowStatus::Partial;
-    flow.send_first(0, &[ARRIVES, Injected::Dropped(Place::Link, "retry limit")], 2);
+    flow.send_first(0, &[ARRIVES, Injected::Dropped(LossPlace::Link, "retry limit")], 2);
     assert_eq!(row(&flow, 0).bytes_received, 500, "less the headers that the sender recorded");
 }
 
@@ -382,8 +385,8 @@ fn a_receiver_that_heard_nothing_leaves_every_frame_lost() {
     flow.write(0);
     let ledger = Ledger::build(&flow.log, LIVE);
     assert_eq!(ledger.first_arrival, None);
-    assert_lost(&ledger.rows[0], Place::Link, "flow failed", Place::Link);
-    assert_lost(&ledger.rows[1], Place::SenderPipeline, "flow failed", Place::SenderPipeline);
+    assert_lost(&ledger.rows[0], LossPlace::Link, "flow failed", LossPlace::Link);
+    assert_lost(&ledger.rows[1], LossPlace::SenderPipeline, "flow failed", LossPlace::SenderPipeline);
     assert!(ledger.rows.iter().all(|row| row.deadline.is_none()));
 }
 
@@ -424,7 +427,7 @@ fn a_part_that_was_sent_again_is_there_when_one_copy_of_it_is() {
 /// A datagram that is cut into fragments may be dropped twice.
 #[test]
 fn of_two_drops_of_one_datagram_the_first_is_the_cause() {
-    let drops = [(7, Place::Link, "retry limit"), (5, Place::IntermediateQueue, "queue full")];
+    let drops = [(7, LossPlace::Link, "retry limit"), (5, LossPlace::IntermediateQueue, "queue full")];
     for drops in [drops, [drops[1], drops[0]]] {
         let mut flow = with_faults(&[Injected::UnderWay]);
         let packet = flow.log.packets.iter().find(|packet| packet.sequence == Some(12)).expect("it left").into_owned();
@@ -435,7 +438,7 @@ fn of_two_drops_of_one_datagram_the_first_is_the_cause() {
             ..packet.clone()
         };
         drops.into_iter().for_each(|drop| flow.log.packets.push(dropped(drop)));
-        assert_lost(&row(&flow, 4), Place::IntermediateQueue, "queue full", Place::ReceiverPipeline);
+        assert_lost(&row(&flow, 4), LossPlace::IntermediateQueue, "queue full", LossPlace::ReceiverPipeline);
     }
 }
 
@@ -455,7 +458,7 @@ fn what_comes_when_its_frame_was_given_up_makes_no_frame_whole() {
     log.datagrams_received.in_memory()[1].kept = false;
     log.datagrams_received.retain(|datagram| datagram.sequence != 4);
     for packet in log.packets.in_memory().iter_mut().filter(|packet| packet.sequence == Some(4)) {
-        packet.dropped = Some((Place::IntermediateQueue, "queue full"));
+        packet.dropped = Some((LossPlace::IntermediateQueue, "queue full"));
     }
     let again = DatagramSent { sequence: 9, ..log.datagrams_sent[4].clone() };
     log.datagrams_received.push(DatagramReceived { sequence: 9, size: again.size, at: ms(300), kept: false });
@@ -464,9 +467,9 @@ fn what_comes_when_its_frame_was_given_up_makes_no_frame_whole() {
     log.datagrams_received.push(DatagramReceived { sequence: 10, size: needless.size, at: ms(1), kept: false });
     log.datagrams_sent.extend([again, needless]);
     let ledger = Ledger::build(&log, LIVE);
-    let receiver = Place::ReceiverPipeline;
+    let receiver = LossPlace::ReceiverPipeline;
     assert_lost(&ledger.rows[0], receiver, "came after its frame was given up", receiver);
-    assert_lost(&ledger.rows[1], Place::IntermediateQueue, "queue full", receiver);
+    assert_lost(&ledger.rows[1], LossPlace::IntermediateQueue, "queue full", receiver);
     assert_eq!(ledger.rows[2].fate, Fate::Shown);
     assert_eq!(ledger.rows[2].arrival, whole.rows[2].arrival, "that of the copy that counted");
     let counts = |row: usize| (ledger.rows[row].packets_lost, ledger.rows[row].bytes_received);
@@ -482,7 +485,7 @@ fn a_frame_that_the_receiver_discards_is_lost_though_all_of_it_came() {
     log.frames.in_memory().iter_mut().for_each(|frame| frame.references.clear());
     log.discarded.push(5);
     let ledger = Ledger::build(&log, LIVE);
-    let receiver = Place::ReceiverPipeline;
+    let receiver = LossPlace::ReceiverPipeline;
     assert_eq!([ledger.rows[0].fate, ledger.rows[2].fate], [Fate::Shown; 2]);
     assert_lost(&ledger.rows[1], receiver, "behind a loss, its beginning not certain", receiver);
     assert_eq!((ledger.rows[1].packets_lost, ledger.rows[1].bytes_received), (Some(0), 1200), "all of it came");
@@ -490,9 +493,9 @@ fn a_frame_that_the_receiver_discards_is_lost_though_all_of_it_came() {
 
 #[test]
 fn what_a_receiver_hands_on_of_a_lost_frame_is_not_discarded_by_it() {
-    let mut flow = with_faults(&[ARRIVES, Injected::Dropped(Place::Link, "retry limit"), ARRIVES]);
+    let mut flow = with_faults(&[ARRIVES, Injected::Dropped(LossPlace::Link, "retry limit"), ARRIVES]);
     let discarded = row(&flow, 4);
-    assert_eq!((discarded.handed_on, discarded.discarded_at), (0, Some(Place::ReceiverPipeline)));
+    assert_eq!((discarded.handed_on, discarded.discarded_at), (0, Some(LossPlace::ReceiverPipeline)));
     flow.log.handed_on.push(HandedOn { sequence: 12, bytes: 500 });
     let row = row(&flow, 4);
     assert_eq!((row.handed_on, row.discarded_at), (500, discarded.root_cause.as_ref().map(|cause| cause.place)));

@@ -4,7 +4,7 @@ use framewire_units::{Duration, Playout, PlayoutPolicy, Timing};
 use proptest::prelude::*;
 
 use crate::ledger::{Fate, Ledger};
-use crate::record::{FlowLog, FlowStatus, FrameEventKind, Place};
+use crate::record::{FlowLog, FlowStatus, FrameEventKind, LossPlace};
 use crate::summary::Summary;
 use crate::testing::{DatagramFlow, Injected, StreamFlow, movie};
 
@@ -12,9 +12,9 @@ fn injected() -> impl Strategy<Value = Injected> {
     prop_oneof![
         20 => (0u64..2_000).prop_map(|millis| Injected::Arrives(Duration::from_millis(millis))),
         1 => Just(Injected::NoRoom),
-        1 => Just(Injected::Dropped(Place::Link, "retry limit")),
-        1 => Just(Injected::Dropped(Place::SenderSocket, "queue full")),
-        1 => Just(Injected::Dropped(Place::IntermediateQueue, "queue full")),
+        1 => Just(Injected::Dropped(LossPlace::Link, "retry limit")),
+        1 => Just(Injected::Dropped(LossPlace::SenderSocket, "queue full")),
+        1 => Just(Injected::Dropped(LossPlace::IntermediateQueue, "queue full")),
         1 => Just(Injected::Unread),
         1 => Just(Injected::UnderWay),
     ]
@@ -74,7 +74,7 @@ fn datagram_flow(frames: &[(u32, Treatment)]) -> (FlowLog, Vec<bool>) {
                 false
             }
             Treatment::Shed => {
-                flow.discard(frame, Place::SenderPipeline, "ifd: B while a frame waits");
+                flow.discard(frame, LossPlace::SenderPipeline, "ifd: B while a frame waits");
                 false
             }
             Treatment::NeverOffered => false,
@@ -182,7 +182,7 @@ proptest! {
         for (frame, (_, shed)) in (0u32..).zip(&frames) {
             let last = frame as usize + 1 == frames.len();
             match (shed, last && unfinished) {
-                (true, _) => flow.discard(frame, Place::SenderPipeline, "ifd: B while a frame waits"),
+                (true, _) => flow.discard(frame, LossPlace::SenderPipeline, "ifd: B while a frame waits"),
                 (false, true) => { flow.start(frame); }
                 (false, false) => flow.write(frame),
             }
@@ -235,7 +235,7 @@ proptest! {
                 1 => FrameEventKind::Queued,
                 2 => FrameEventKind::FirstByte,
                 3 => FrameEventKind::LastByte,
-                _ => FrameEventKind::Discarded { place: Place::SenderSocket, rule: "nonsense".into() },
+                _ => FrameEventKind::Discarded { place: LossPlace::SenderSocket, rule: "nonsense".into() },
             },
         }));
         log.datagrams_sent.extend(sent.into_iter().map(|(sequence, frame, size, sent)| {

@@ -1,7 +1,7 @@
 //! Rows of sound stand behind those of the picture, with numbers, fates and delays of their own.
 
 use crate::ledger::{Fate, Ledger};
-use crate::record::{FlowStatus, FrameFacts, Place};
+use crate::record::{FlowStatus, FrameFacts, LossPlace};
 use crate::summary::Summary;
 use crate::testing::{DatagramFlow, Injected, LIVE, STALL, StreamFlow, movie, ms};
 
@@ -21,7 +21,7 @@ fn with_sound() -> Vec<FrameFacts> {
     pictures.iter().cloned().chain(sound).collect()
 }
 
-const LOST: Injected = Injected::Dropped(Place::Link, "retry limit");
+const LOST: Injected = Injected::Dropped(LossPlace::Link, "retry limit");
 
 #[test]
 fn sound_is_lost_by_itself_and_harms_no_picture_nor_is_it_harmed() {
@@ -36,7 +36,7 @@ fn sound_is_lost_by_itself_and_harms_no_picture_nor_is_it_harmed() {
     let sound = [(1, 0, Shown), (1, 1, Lost), (1, 2, Shown), (1, 3, Shown)];
     assert_eq!(rows, [&pictures[..], &sound[..]].concat());
     let cause = ledger.rows[4].root_cause.clone().unwrap();
-    assert_eq!((cause.place, cause.cause.as_str()), (Place::Link, "retry limit"));
+    assert_eq!((cause.place, cause.cause.as_str()), (LossPlace::Link, "retry limit"));
 
     let summary = Summary::build(&ledger, &flow.log, &LIVE);
     let (fates, of_sound) = (summary.fates.unwrap(), summary.sound.unwrap());

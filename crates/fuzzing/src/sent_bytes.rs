@@ -6,7 +6,7 @@ use framewire_transport::socket::{DatagramSend, SocketError};
 use framewire_units::DataSize;
 
 /// The connection, which takes so much at a time, and datagrams beside it.
-pub(crate) struct Said {
+pub(crate) struct SentBytes {
     connection: ChannelId,
     /// More is not said to any input.
     most: usize,
@@ -17,14 +17,14 @@ pub(crate) struct Said {
     finished: bool,
 }
 
-impl Said {
+impl SentBytes {
     /// One on which nothing was said yet, with room for all.
     pub(crate) fn on(connection: ChannelId, most: usize) -> Self {
         Self { connection, most, bytes: Vec::new(), room: usize::MAX, beside: 0, finished: false }
     }
 }
 
-impl Channels for Said {
+impl Channels for SentBytes {
     fn has_room(&self, _: ChannelId) -> bool {
         true
     }

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::ledger::Ledger;
-use crate::record::Place;
+use crate::record::LossPlace;
 use crate::testing::{DatagramFlow, LIVE, movie};
 
 /// A fresh directory that is removed with its content.
@@ -28,7 +28,7 @@ fn log() -> FlowLog {
     let mut flow = DatagramFlow::new(movie(&[1200, 300, 5_000, 40]));
     (0..4).for_each(|frame| flow.send(frame, &[]));
     let rule = "ifd: B while a frame waits".to_owned();
-    let what = FrameEventKind::Discarded { place: Place::SenderPipeline, rule };
+    let what = FrameEventKind::Discarded { place: LossPlace::SenderPipeline, rule };
     flow.log.frame_events.push(FrameEvent { frame: 3, at: Timestamp::from_millis(7), what });
     flow.log.discarded.push(2);
     flow.log.handed_on.push(HandedOn { sequence: 2, bytes: 700 });

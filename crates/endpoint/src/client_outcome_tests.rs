@@ -7,7 +7,7 @@ use crate::testing::{audio, description, frame};
 /// The beginning of an MPEG-2 key frame: a sequence header, and nothing that is read here behind it.
 const SEQUENCE: &[u8] = &[0, 0, 1, 0xb3, 0x0a, 0x00, 0x60, 0x13];
 
-fn viewed(events: &[ClientEvent]) -> Viewed {
+fn viewed(events: &[ClientEvent]) -> ClientOutcome {
     let mut tally = Tally::default();
     events.iter().for_each(|event| tally.handle(event));
     tally.conclude(ClientState::default(), Reason::EndOfMovie, false)

@@ -8,7 +8,7 @@ use framewire_units::DataSize;
 const IP_AND_UDP_HEADERS: u64 = 28;
 
 /// A packet of a flow.
-pub(crate) struct Cargo {
+pub(crate) struct PacketContent {
     pub(crate) flow: u16,
     /// Number of its channel; of a bulk flow that of the connection.
     pub(crate) connection: u8,
@@ -25,7 +25,7 @@ pub(crate) enum Body {
     Segment(Segment),
 }
 
-impl Cargo {
+impl PacketContent {
     /// A datagram from the socket of this channel.
     pub(crate) fn datagram(flow: usize, channel: ChannelId, sequence: Option<u32>, bytes: Vec<u8>) -> Self {
         let payload = bytes.len() as u32;

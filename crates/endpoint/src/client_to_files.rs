@@ -9,11 +9,11 @@ use framewire_units::{DataSize, Timestamp};
 
 use crate::allowance::Allowance;
 use crate::audio_file::{AudioFile, ReceivedAudio};
+use crate::client_driver::ClientDriver;
+use crate::client_outcome::ClientOutcome;
 use crate::error::EndpointError;
 use crate::received_file::ReceivedFile;
-use crate::view::Viewing;
-use crate::viewed::Viewed;
-use crate::watch::{Noticed, Watch};
+use crate::silence::{Silence, SilenceWatch};
 
 /// Where what is received goes.
 #[derive(Clone, Debug)]
@@ -28,14 +28,14 @@ pub struct Files {
 
 /// What a client is told of while it receives.
 #[derive(Clone, Copy, Debug)]
-pub enum Heard<'a> {
+pub enum ClientNotice<'a> {
     /// What happened.
     Event(Timestamp, &'a ClientEvent),
     /// What does not come although it should.
-    Noticed(Noticed),
+    Silence(Silence),
 }
 
-impl Viewing {
+impl ClientDriver {
     /// [Receives](Self::run) into files, and tells `listener` what happens. Packets have to be
     /// [events](framewire_adaptive::client::ClientSettings::packet_events) for all of it.
     ///
@@ -45,26 +45,26 @@ impl Viewing {
         self,
         files: &Files,
         cancelled: impl Fn() -> bool,
-        listener: impl Fn(Heard<'_>),
-    ) -> Result<(Viewed, Option<ReceivedAudio>), EndpointError> {
+        listener: impl Fn(ClientNotice<'_>),
+    ) -> Result<(ClientOutcome, Option<ReceivedAudio>), EndpointError> {
         let video = files.video.as_deref();
         let sink = sink(video, files.replace)?;
         // What is no file of a disk (a pipe to a player) has no end that has to be kept.
         let is_file = video.is_some_and(Path::is_file);
         let allowance = if is_file { Allowance::of(files.most) } else { Allowance::unlimited() };
         let mut audio = AudioFile::beside(video, files.replace, allowance.clone());
-        let watch = RefCell::new(Watch::new(self.now()));
+        let watch = RefCell::new(SilenceWatch::new(self.now()));
         let viewed = self.within(allowance).run_and_watch(
             sink,
             cancelled,
             |now, event| {
                 audio.handle(event);
                 watch.borrow_mut().handle(now, event);
-                listener(Heard::Event(now, event));
+                listener(ClientNotice::Event(now, event));
             },
             |now| {
                 if let Some(noticed) = watch.borrow_mut().poll(now) {
-                    listener(Heard::Noticed(noticed));
+                    listener(ClientNotice::Silence(noticed));
                 }
             },
         );

@@ -15,7 +15,7 @@ const SILENCE: Duration = Duration::from_secs(3);
 /// ([`packet_events`](framewire_adaptive::client::ClientSettings::packet_events)): they show what has reached the
 /// server.
 #[derive(Clone, Debug)]
-pub struct Watch {
+pub struct SilenceWatch {
     began: Timestamp,
     /// When the first packet came.
     first_packet: Option<Timestamp>,
@@ -29,9 +29,9 @@ pub struct Watch {
     reported_no_feedback: bool,
 }
 
-/// What a [`Watch`] noticed; each is returned once.
+/// What a [`SilenceWatch`] noticed; each is returned once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Noticed {
+pub enum Silence {
     /// Nothing came from the server.
     NoAnswer {
         /// For so long, from the beginning.
@@ -44,7 +44,7 @@ pub enum Noticed {
     },
 }
 
-impl Watch {
+impl SilenceWatch {
     /// From `began` on.
     pub fn new(began: Timestamp) -> Self {
         Self {
@@ -74,21 +74,21 @@ impl Watch {
     }
 
     /// What is noticed by now, if it was not returned yet.
-    pub fn poll(&mut self, now: Timestamp) -> Option<Noticed> {
+    pub fn poll(&mut self, now: Timestamp) -> Option<Silence> {
         let is_silent = !self.is_answered && now.saturating_since(self.began) >= SILENCE;
         if is_silent && !self.reported_silent {
             self.reported_silent = true;
-            return Some(Noticed::NoAnswer { waited: SILENCE });
+            return Some(Silence::NoAnswer { waited: SILENCE });
         }
         let is_late = self.first_packet.is_some_and(|first| now.saturating_since(first) >= PATIENCE);
         if is_late && !self.is_heard && self.is_below_top && !self.reported_no_feedback {
             self.reported_no_feedback = true;
-            return Some(Noticed::NoFeedback { waited: PATIENCE });
+            return Some(Silence::NoFeedback { waited: PATIENCE });
         }
         None
     }
 }
 
 #[cfg(test)]
-#[path = "watch_tests.rs"]
+#[path = "silence_tests.rs"]
 mod tests;

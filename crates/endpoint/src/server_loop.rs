@@ -34,7 +34,7 @@ pub(crate) enum Next {
 pub(crate) type Handle<'a> = dyn FnMut(Timestamp, Channel, SocketAddr, &[u8]) + 'a;
 
 /// What a turn needs of the two sockets and of their clock.
-pub(crate) trait Post {
+pub(crate) trait ServerSockets {
     /// Now.
     fn now(&self) -> Timestamp;
 
@@ -54,7 +54,7 @@ pub(crate) trait Post {
 /// Video that is due leaves first, in batches of one call of the kernel each: what a batch holds has waited for those
 /// before it in the batch only. But there is an end to it even when more is always due, and to reading even when more
 /// always comes: a server with too much to do is late with everything, but serves every client.
-pub(crate) fn turn(host: &mut Host, post: &mut impl Post) -> Result<Next, EndpointError> {
+pub(crate) fn turn(host: &mut Host, post: &mut impl ServerSockets) -> Result<Next, EndpointError> {
     let began = post.now();
     send_due(host, post);
     let any =
@@ -69,7 +69,7 @@ pub(crate) fn turn(host: &mut Host, post: &mut impl Post) -> Result<Next, Endpoi
     })
 }
 
-fn send_due(host: &mut Host, post: &mut impl Post) {
+fn send_due(host: &mut Host, post: &mut impl ServerSockets) {
     let mut batch = Vec::with_capacity(SEND_MOST);
     // What waits goes first.
     post.send_all(&mut batch, &mut |due, at| host.handle_departure(due, at));
@@ -86,5 +86,5 @@ fn send_due(host: &mut Host, post: &mut impl Post) {
 }
 
 #[cfg(test)]
-#[path = "turn_tests.rs"]
+#[path = "server_loop_tests.rs"]
 mod tests;

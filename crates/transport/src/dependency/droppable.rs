@@ -8,7 +8,7 @@ use crate::queue::Level;
 impl<P: Payload> DependencyQueue<P> {
     /// The oldest frame without which the stream goes on, with what is lost with it, among those for which `late` is
     /// true of what waits from them on.
-    pub(super) fn find_spare(&self, late: impl Fn(Level) -> bool) -> Option<Vec<u32>> {
+    pub(super) fn find_droppable(&self, late: impl Fn(Level) -> bool) -> Option<Vec<u32>> {
         let behind_one = self.backlog.len().saturating_sub(1);
         let candidates = self.rests().take(behind_one).take_while(|(_, rest)| late(*rest));
         let mut candidates = candidates.filter(|(waiting, _)| waiting.frame.dependencies.key.is_none());

@@ -10,7 +10,7 @@ use crate::frame::{Dependencies, OutgoingFrame, Payload};
 
 /// The order in which a decoder shows what was sent, and what waits to be.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Placing {
+pub(super) struct DisplayOrderTracker {
     /// After what was sent.
     pub(super) sent: Line,
     /// After what waits.
@@ -56,7 +56,7 @@ fn can_be_placed(dependencies: &Dependencies) -> bool {
     can_begin_sequence(dependencies) || can_go_on(dependencies)
 }
 
-impl Placing {
+impl DisplayOrderTracker {
     /// Whether a frame that comes keeps its place, can be given one, or is needed all the same: a key frame after others
     /// that had lost their places, too, and what is referred to behind it.
     pub(super) fn keeps_place<P>(&self, frame: &OutgoingFrame<P>) -> bool {

@@ -7,7 +7,7 @@ use framewire_wire::vtp::Reason;
 
 /// What came of viewing.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Viewed {
+pub struct ClientOutcome {
     /// What the client knows at the end.
     pub state: ClientState,
     /// Why the session ended.
@@ -56,12 +56,12 @@ impl Tally {
     }
 
     /// All of it.
-    pub(crate) fn conclude(self, state: ClientState, ended: Reason, allowance_used_up: bool) -> Viewed {
+    pub(crate) fn conclude(self, state: ClientState, ended: Reason, allowance_used_up: bool) -> ClientOutcome {
         let Self { frames_by_level, written, codec, frames_per_second } = self;
-        Viewed { state, ended, frames_by_level, written, allowance_used_up, codec, frames_per_second }
+        ClientOutcome { state, ended, frames_by_level, written, allowance_used_up, codec, frames_per_second }
     }
 }
 
 #[cfg(test)]
-#[path = "viewed_tests.rs"]
+#[path = "client_outcome_tests.rs"]
 mod tests;

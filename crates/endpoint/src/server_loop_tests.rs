@@ -140,7 +140,7 @@ fn address(number: u32) -> Ipv4Addr {
     Ipv4Addr::from(0x0a00_0000 + number)
 }
 
-impl Post for World {
+impl ServerSockets for World {
     fn now(&self) -> Timestamp {
         self.now
     }

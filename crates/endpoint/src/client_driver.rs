@@ -8,23 +8,23 @@ use framewire_adaptive::datagram::Channel;
 use framewire_units::{DataSize, Duration, Timestamp};
 
 use crate::allowance::Allowance;
+use crate::client_outcome::{ClientOutcome, Tally};
 use crate::clock::MonotonicClock;
 use crate::error::EndpointError;
 use crate::ports::Ports;
-use crate::viewed::{Tally, Viewed};
 
 /// A client on two sockets.
 ///
 /// [`run`](Self::run) drives it to the end. To fetch frames at a pace of one's own, call [`step`](Self::step) and
 /// [`poll_event`](Self::poll_event) in turn instead, until [`is_finished`](Self::is_finished).
-pub struct Viewing {
+pub struct ClientDriver {
     client: Client,
     ports: Ports,
     server: [SocketAddr; 2],
     allowance: Allowance,
 }
 
-impl Viewing {
+impl ClientDriver {
     /// A client of the server at these addresses.
     ///
     /// # Errors
@@ -49,7 +49,7 @@ impl Viewing {
         sink: impl Write,
         cancelled: impl Fn() -> bool,
         look: impl FnMut(Timestamp, &ClientEvent),
-    ) -> Result<Viewed, EndpointError> {
+    ) -> Result<ClientOutcome, EndpointError> {
         self.run_and_watch(sink, cancelled, look, |_| {})
     }
 
@@ -63,7 +63,7 @@ impl Viewing {
         cancelled: impl Fn() -> bool,
         mut look: impl FnMut(Timestamp, &ClientEvent),
         mut watch: impl FnMut(Timestamp),
-    ) -> Result<Viewed, EndpointError> {
+    ) -> Result<ClientOutcome, EndpointError> {
         let mut stopped = false;
         let mut tally = Tally::default();
         let mut ended = None;

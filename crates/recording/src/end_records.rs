@@ -7,7 +7,7 @@ use framewire_media::picture_order::Renumbering;
 use framewire_units::Timestamp;
 
 use crate::record::{
-    DatagramReceived, DatagramSent, FlowLog, FlowSample, FrameEvent, FrameEventKind, HandedOn, PacketRecord, Place,
+    DatagramReceived, DatagramSent, FlowLog, FlowSample, FrameEvent, FrameEventKind, HandedOn, LossPlace, PacketRecord,
     StreamRead,
 };
 use crate::run::{Staged, WriteError, check_records, groups};
@@ -180,7 +180,7 @@ pub fn network_packets(log: &FlowLog) -> Spool<PacketRecord> {
         started: None,
         finished: arrival.unwrap_or(sent.at),
         transmissions: Vec::new(),
-        dropped: if arrival.is_some() { None } else { Some((Place::Link, NOT_RECEIVED)) },
+        dropped: if arrival.is_some() { None } else { Some((LossPlace::Link, NOT_RECEIVED)) },
         clamped: false,
         sniffed: None,
     }))
