@@ -87,7 +87,7 @@ struct Waiting {
 
 /// The pump's end of a capture.
 pub(crate) struct CaptureBuffer {
-    giver: Producer<Waiting>,
+    producer: Producer<Waiting>,
     pending: Vec<Captured>,
 }
 
@@ -110,14 +110,14 @@ pub(crate) fn start(
 ) -> Result<(CaptureBuffer, CaptureWriter), EmuError> {
     let failed = |source| EmuError::Capture { path: path.to_owned(), source };
     let writer = open(path).map_err(failed)?;
-    let (giver, taker) = hand_over();
+    let (producer, consumer) = hand_over();
     let hurried = Arc::new(AtomicBool::new(false));
     let of_thread = Arc::clone(&hurried);
     let thread = thread::Builder::new()
         .name("fw-capture".to_owned())
-        .spawn(move || write_all(&taker, &of_thread, writer, kept, most, clock))
+        .spawn(move || write_all(&consumer, &of_thread, writer, kept, most, clock))
         .map_err(failed)?;
-    Ok((CaptureBuffer { giver, pending: Vec::new() }, CaptureWriter { path: path.to_owned(), hurried, thread }))
+    Ok((CaptureBuffer { producer, pending: Vec::new() }, CaptureWriter { path: path.to_owned(), hurried, thread }))
 }
 
 impl CaptureBuffer {
@@ -128,16 +128,16 @@ impl CaptureBuffer {
 
     /// Hands over what was added, unless the writer is just taking frames: then the next call will.
     pub(crate) fn hand_over(&mut self) {
-        let Self { giver, pending } = self;
-        giver.try_add(|waiting| append(waiting, pending));
+        let Self { producer, pending } = self;
+        producer.try_add(|waiting| append(waiting, pending));
     }
 }
 
 impl Drop for CaptureBuffer {
     /// Hands over the rest and lets the writer end.
     fn drop(&mut self) {
-        let Self { giver, pending } = self;
-        giver.finish(|waiting| append(waiting, pending));
+        let Self { producer, pending } = self;
+        producer.finish(|waiting| append(waiting, pending));
     }
 }
 
@@ -194,7 +194,7 @@ fn plain(error: pcap_file::PcapError) -> io::Error {
 }
 
 fn write_all(
-    taker: &Consumer<Waiting>,
+    consumer: &Consumer<Waiting>,
     hurried: &AtomicBool,
     mut writer: Writer,
     kept: Kept,
@@ -206,7 +206,7 @@ fn write_all(
     let origin = clock.to_unix(Timestamp::ZERO);
     let mut bytes = 0;
     loop {
-        let (mut waited, ended) = taker.take();
+        let (mut waited, ended) = consumer.take();
         // Their time stamps are those of two hosts.
         waited.frames.sort_by_key(|captured| captured.at);
         outcome.left_out += waited.left_out;

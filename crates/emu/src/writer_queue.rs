@@ -3,7 +3,7 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How often the taker looks for what waits.
+/// How often the consumer looks for what waits.
 const INTERVAL: Duration = Duration::from_millis(50);
 
 #[derive(Default)]
@@ -30,7 +30,7 @@ impl<T> Shared<T> {
     }
 }
 
-/// The end that hands over. When it is dropped the taker takes what is left and ends.
+/// The end that hands over. When it is dropped the consumer takes what is left and ends.
 pub(crate) struct Producer<T> {
     shared: Arc<Shared<T>>,
 }
@@ -47,19 +47,19 @@ pub(crate) fn hand_over<T: Default>() -> (Producer<T>, Consumer<T>) {
 }
 
 impl<T> Producer<T> {
-    /// Adds to what waits, unless the taker is just taking: then a later call will. Returns whether it did. It never
+    /// Adds to what waits, unless the consumer is just taking: then a later call will. Returns whether it did. It never
     /// waits.
     pub(crate) fn try_add(&self, add: impl FnOnce(&mut T)) -> bool {
         let waiting = self.shared.waiting.try_lock();
         waiting.map(|mut waiting| add(&mut waiting.content)).is_ok()
     }
 
-    /// Adds to what waits; it waits for a taker that is just taking, which only moves what is there.
+    /// Adds to what waits; it waits for a consumer that is just taking, which only moves what is there.
     pub(crate) fn add(&self, add: impl FnOnce(&mut T)) {
         add(&mut self.shared.lock().content);
     }
 
-    /// Adds the last, and lets the taker end.
+    /// Adds the last, and lets the consumer end.
     pub(crate) fn finish(&self, add: impl FnOnce(&mut T)) {
         let mut waiting = self.shared.lock();
         add(&mut waiting.content);
@@ -93,11 +93,11 @@ mod tests {
     #[test]
     fn what_is_handed_over_is_taken_once_and_in_order() {
         const COUNT: u32 = 100_000;
-        let (giver, taker) = hand_over::<Vec<u32>>();
+        let (producer, consumer) = hand_over::<Vec<u32>>();
         let writer = thread::spawn(move || {
             let mut all = Vec::new();
             loop {
-                let (taken, ended) = taker.take();
+                let (taken, ended) = consumer.take();
                 all.extend(taken);
                 if ended {
                     return all;
@@ -107,31 +107,31 @@ mod tests {
         let mut pending = Vec::new();
         for number in 0..COUNT {
             pending.push(number);
-            giver.try_add(|waiting| waiting.append(&mut pending));
+            producer.try_add(|waiting| waiting.append(&mut pending));
         }
-        giver.finish(|waiting| waiting.append(&mut pending));
+        producer.finish(|waiting| waiting.append(&mut pending));
         assert!(writer.join().unwrap().into_iter().eq(0..COUNT));
     }
 
     #[test]
     fn who_hands_over_never_waits_for_who_takes() {
-        let (giver, taker) = hand_over::<Vec<u32>>();
-        let taking = taker.shared.lock();
-        assert!(!giver.try_add(|waiting| waiting.push(1)), "the taker holds it");
+        let (producer, consumer) = hand_over::<Vec<u32>>();
+        let taking = consumer.shared.lock();
+        assert!(!producer.try_add(|waiting| waiting.push(1)), "the consumer holds it");
         drop(taking);
-        assert!(giver.try_add(|waiting| waiting.push(2)));
-        assert_eq!(taker.take(), (vec![2], false));
+        assert!(producer.try_add(|waiting| waiting.push(2)));
+        assert_eq!(consumer.take(), (vec![2], false));
     }
 
     #[test]
     fn the_end_wakes_the_taker_at_once_and_nothing_wakes_it_within_its_interval() {
-        let (giver, taker) = hand_over::<u32>();
+        let (producer, consumer) = hand_over::<u32>();
         let began = Instant::now();
-        assert_eq!(taker.take(), (0, false));
+        assert_eq!(consumer.take(), (0, false));
         assert!(began.elapsed() >= INTERVAL);
-        giver.add(|waiting| *waiting = 7);
-        drop(giver);
-        assert_eq!(taker.take(), (7, true));
-        assert_eq!(taker.take(), (0, true), "it stays ended");
+        producer.add(|waiting| *waiting = 7);
+        drop(producer);
+        assert_eq!(consumer.take(), (7, true));
+        assert_eq!(consumer.take(), (0, true), "it stays ended");
     }
 }

@@ -25,7 +25,6 @@ pub use config::{
     BottleneckPlace, ConfigError, ContenderConfig, GilbertElliott, Interval, LossConfig, Mains, NetworkConfig,
     OvenConfig, QueueLimit, SnifferConfig, WifiConfig, WifiNetworkConfig, WireConfig, WiredNetworkConfig,
 };
-pub use loss::Loss;
 pub use network::{Network, NetworkEvent};
 pub use queue::Discipline;
 pub use rates::Rates;

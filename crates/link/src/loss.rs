@@ -7,7 +7,7 @@ use crate::verdict::DropCause;
 
 /// The loss of one direction of a wire. The draws of the n-th packet are a function of (seed, wire, n).
 #[derive(Clone, Debug)]
-pub struct Loss {
+pub(crate) struct Loss {
     process: LossConfig,
     outages: Vec<Interval>,
     seed: Seed,
@@ -18,7 +18,7 @@ pub struct Loss {
 
 impl Loss {
     /// A process in its stationary state; `wire` names the wire among those of the network.
-    pub fn new(process: LossConfig, outages: Vec<Interval>, seed: Seed, wire: u64) -> Self {
+    pub(crate) fn new(process: LossConfig, outages: Vec<Interval>, seed: Seed, wire: u64) -> Self {
         let mut start = seed.stream("loss state", &[wire]);
         let bad = start.chance(stationary_bad(process));
         Self { process, outages, seed, wire, packets: 0, bad }
@@ -26,7 +26,7 @@ impl Loss {
 
     /// Decides on the next packet, whose last bit enters the wire at `at`.
     #[inline]
-    pub fn handle_packet(&mut self, at: Timestamp) -> Result<(), DropCause> {
+    pub(crate) fn handle_packet(&mut self, at: Timestamp) -> Result<(), DropCause> {
         let lost = self.process != LossConfig::None && self.draw();
         if self.outages.iter().any(|outage| outage.contains(at)) {
             Err(DropCause::Outage)

@@ -33,7 +33,6 @@ pub use client::{ClientOptions, receive_from_server};
 pub use clocks::{Alignment, Sample};
 pub use error::RealError;
 pub use events::{Event, Listener};
-pub use framewire_session::Announcement;
 pub use framewire_session::served::ServingPolicy;
 pub use join::{Joined, join};
 pub use receiving::{ReceiveOptions, Received, receive};

@@ -11,7 +11,7 @@ mod channels;
 mod client_request;
 mod content;
 mod dependencies;
-pub mod exchange;
+mod exchange;
 mod flow;
 mod frame_counts;
 pub mod half;

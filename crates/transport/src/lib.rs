@@ -83,7 +83,7 @@ pub mod arrivals;
 mod backlog;
 pub mod datagram;
 pub mod decisions;
-pub mod dependency;
+mod dependency;
 pub mod event;
 pub mod frame;
 pub mod ifd;
@@ -97,7 +97,7 @@ pub mod rivals;
 mod rules;
 pub mod socket;
 mod sound;
-pub mod stream;
+mod stream;
 #[cfg(test)]
 mod testing;
 

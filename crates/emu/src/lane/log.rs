@@ -97,26 +97,26 @@ impl From<Spool<PacketLog>> for PacketLogs {
 
 /// Those that follow what lanes log while they do.
 pub struct LogFollower {
-    taker: Consumer<Vec<PacketLogs>>,
+    consumer: Consumer<Vec<PacketLogs>>,
     ended: bool,
 }
 
 /// What a lane is given so that its log can be followed.
 pub struct Followed {
-    giver: Producer<Vec<PacketLogs>>,
+    producer: Producer<Vec<PacketLogs>>,
 }
 
 impl Followed {
     /// Hands over the next packets.
     pub fn tell(&self, packets: PacketLogs) {
-        self.giver.add(|waiting| waiting.push(packets));
+        self.producer.add(|waiting| waiting.push(packets));
     }
 }
 
 /// Both ends of following a lane's log.
 pub fn follow_log() -> (Followed, LogFollower) {
-    let (giver, taker) = hand_over();
-    (Followed { giver }, LogFollower { taker, ended: false })
+    let (producer, consumer) = hand_over();
+    (Followed { producer }, LogFollower { consumer, ended: false })
 }
 
 impl LogFollower {
@@ -126,7 +126,7 @@ impl LogFollower {
         if self.ended {
             return None;
         }
-        let (packets, ended) = self.taker.take();
+        let (packets, ended) = self.consumer.take();
         self.ended = ended;
         Some(packets)
     }

@@ -18,7 +18,7 @@ type Waiting = Vec<Vec<PacketLog>>;
 
 /// The pump's end.
 pub(crate) struct LogBuffer {
-    giver: Producer<Waiting>,
+    producer: Producer<Waiting>,
 }
 
 /// The writer's end.
@@ -36,28 +36,28 @@ pub(crate) fn start(
     directory: Option<Arc<Path>>,
     followed: Option<Followed>,
 ) -> Result<(LogBuffer, LogWriter), EmuError> {
-    let (giver, taker) = hand_over();
+    let (producer, consumer) = hand_over();
     let failed = Arc::new(AtomicBool::new(false));
     let of_thread = Arc::clone(&failed);
     let tally = Tally::default();
     let spool = Spool::in_directory(directory).holding(BLOCK);
     let thread = thread::Builder::new()
         .name("fw-log".to_owned())
-        .spawn(move || write_all(&taker, &of_thread, (spool, tally), followed));
-    Ok((LogBuffer { giver }, LogWriter { failed, thread: thread.doing("start the writer of a lane's log")? }))
+        .spawn(move || write_all(&consumer, &of_thread, (spool, tally), followed));
+    Ok((LogBuffer { producer }, LogWriter { failed, thread: thread.doing("start the writer of a lane's log")? }))
 }
 
 impl LogBuffer {
     /// Hands over a block once there is one, unless the writer is just taking some: then the next call will.
     pub(crate) fn hand_over(&self, known: &mut Vec<PacketLog>) {
         if known.len() >= BLOCK {
-            self.giver.try_add(|waiting| waiting.push(std::mem::replace(known, Vec::with_capacity(BLOCK))));
+            self.producer.try_add(|waiting| waiting.push(std::mem::replace(known, Vec::with_capacity(BLOCK))));
         }
     }
 
     /// Hands over what is left.
     pub(crate) fn finish(&self, rest: Vec<PacketLog>) {
-        self.giver.finish(|waiting| waiting.push(rest));
+        self.producer.finish(|waiting| waiting.push(rest));
     }
 }
 
@@ -82,14 +82,14 @@ impl LogWriter {
 
 /// Writes and counts, in one pass while the lane runs, so that nothing of this is left to do when it ends.
 fn write_all(
-    taker: &Consumer<Waiting>,
+    consumer: &Consumer<Waiting>,
     failed: &AtomicBool,
     (mut spool, mut tally): (Spool<PacketLog>, Tally),
     followed: Option<Followed>,
 ) -> (Spool<PacketLog>, Tally) {
     let mut mark = Mark::default();
     loop {
-        let (blocks, ended) = taker.take();
+        let (blocks, ended) = consumer.take();
         for packet in blocks.into_iter().flatten() {
             tally.add(&packet);
             spool.push(packet);

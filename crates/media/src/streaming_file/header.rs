@@ -44,7 +44,7 @@ pub(crate) const MAGIC: [u8; 8] = *b"\x89VTP\r\n\x1a\n";
 pub const VERSION: u16 = 1;
 
 /// The version that is written where there is.
-pub const VERSION_WITH_AUDIO: u16 = 2;
+pub(crate) const VERSION_WITH_AUDIO: u16 = 2;
 
 /// Bytes before the table of levels.
 const FIXED: usize = 72;

@@ -23,7 +23,7 @@ use crate::sender::PacketSent;
 
 /// What a client requests of its server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PlaybackCommand {
+pub(crate) enum PlaybackCommand {
     /// The movie, from its first frame on.
     Begin,
     /// No more of it.
@@ -36,7 +36,7 @@ pub enum PlaybackCommand {
 /// [`poll_transmit`](Self::poll_transmit). When [`next_timeout`](Self::next_timeout) has come, call
 /// [`handle_timeout`](Self::handle_timeout). When all of the movie is written, tell it [so](Self::handle_all_sent), and end the
 /// stream when it [is over](Self::is_over) and has nothing more to transmit.
-pub trait ServerExchange: fmt::Debug + Send {
+pub(crate) trait ServerExchange: fmt::Debug + Send {
     /// The receiver says this.
     ///
     /// # Errors
@@ -78,7 +78,7 @@ pub trait ServerExchange: fmt::Debug + Send {
 
 /// What a client learns of its server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ExchangeEvent {
+pub(crate) enum ExchangeEvent {
     /// The movie begins.
     Begins,
     /// A packet of the movie, or the next bytes of it where it goes in none.
@@ -92,7 +92,7 @@ pub enum ExchangeEvent {
 /// Contract: send what [`poll_transmit`](Self::poll_transmit) gives, from the beginning on; hand in what comes, and drain
 /// [`poll_event`](Self::poll_event). When [`next_timeout`](Self::next_timeout) has come, call
 /// [`handle_timeout`](Self::handle_timeout).
-pub trait ClientExchange: fmt::Debug + Send {
+pub(crate) trait ClientExchange: fmt::Debug + Send {
     /// The next bytes of the connection came.
     fn handle_bytes(&mut self, now: Timestamp, bytes: &[u8]);
 

@@ -41,7 +41,7 @@ pub(super) struct PlaybackState {
 
 /// A packet of RTP that was written, for the reports about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PacketSent {
+pub(crate) struct PacketSent {
     /// Its time stamp.
     pub timestamp: u32,
     /// Bytes of its payload.

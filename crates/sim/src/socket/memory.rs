@@ -20,7 +20,7 @@ const SMALLEST_POWER: u64 = 1_024;
 ///
 /// The rule of `__alloc_skb` on x86-64; on Linux 6.18 it was measured as 832 bytes up to a payload of 100, 1,280 from 200
 /// to 600, and 2,304 from 700 to 1,472 (`docs/transports.md`).
-pub fn truesize(payload: DataSize) -> DataSize {
+pub(crate) fn truesize(payload: DataSize) -> DataSize {
     let data = (payload.as_bytes() + BESIDE_PAYLOAD).next_multiple_of(LINE) + SHARED_INFO;
     let block = if data <= SMALL_HEAD { SMALL_HEAD } else { data.next_power_of_two().max(SMALLEST_POWER) };
     DataSize::from_bytes(SK_BUFF + block)

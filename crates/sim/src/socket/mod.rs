@@ -12,7 +12,5 @@ mod sockets;
 mod stream;
 mod udp;
 
-pub use memory::truesize;
-
 pub(crate) use sockets::FlowSockets;
 pub(crate) use stream::{endpoint_sample, timed_out};

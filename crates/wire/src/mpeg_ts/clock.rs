@@ -11,7 +11,7 @@ pub(crate) const SYSTEM_CLOCK: u64 = 27_000_000;
 pub(super) const TICKS_PER_TIMESTAMP: u64 = SYSTEM_CLOCK / TIMESTAMP_CLOCK;
 
 /// Where time stamps wrap: they have 33 bits (2.4.3.7), enough for 26.5 hours.
-pub const TIMESTAMP_WRAP: u64 = 1 << 33;
+pub(crate) const TIMESTAMP_WRAP: u64 = 1 << 33;
 
 /// Where program clock references wrap.
 pub const CLOCK_WRAP: u64 = TIMESTAMP_WRAP * TICKS_PER_TIMESTAMP;

@@ -33,7 +33,7 @@ mod variable;
 mod writer;
 
 pub use adaptation::Adaptation;
-pub use clock::{CLOCK_WRAP, TIMESTAMP_WRAP, Unwrapper};
+pub use clock::{CLOCK_WRAP, Unwrapper};
 pub use demultiplexer::Demultiplexer;
 pub use depacketizer::Depacketizer;
 pub use multiplexer::{Multiplexer, Unit, UnitError};
@@ -42,6 +42,6 @@ pub use packetizer::{Frame, PAYLOAD_TYPE, Packetizer, reference};
 pub use pes::PesError;
 pub use received::{Counters, Fault, ReceivedUnit};
 pub use section::SectionError;
-pub use settings::{Layout, PACKETS_PER_DATAGRAM, Rate, Settings, SettingsError};
+pub use settings::{Layout, Rate, Settings, SettingsError};
 pub use stream_type::StreamType;
 pub use tables::{MOST_TRACKS, Program, Track};

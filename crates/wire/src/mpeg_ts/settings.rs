@@ -7,7 +7,7 @@ use super::tables::{MOST_TRACKS, Program};
 
 /// Packets of a datagram at most: as many as fit into an Ethernet frame, and as everyone sends (ETSI TS 102 034,
 /// 7.1.1: seven).
-pub const PACKETS_PER_DATAGRAM: u8 = 7;
+pub(crate) const PACKETS_PER_DATAGRAM: u8 = 7;
 
 /// By how much time stamps are later than those given, and so how long a unit may take to come before it is decoded:
 /// FFmpeg's default. The standard allows 1 s of MPEG-2 video (2.4.2.6).

@@ -2,7 +2,7 @@
 
 use framewire_units::{Bitrate, DataSize, Timestamp};
 
-use super::clock::TIMESTAMP_CLOCK;
+use super::clock::{TIMESTAMP_CLOCK, TIMESTAMP_WRAP};
 use super::*;
 
 #[path = "tests_loss.rs"]

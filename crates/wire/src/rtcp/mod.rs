@@ -55,7 +55,6 @@ pub use members::MOST_MEMBERS;
 pub use ntp::NtpTime;
 pub use participant::{Event, Participant, Settings};
 pub use reception::Reception;
-pub use timer::ReportTimer;
 
 /// Whether a datagram is of RTCP and not of RTP, where it is of either: packet types 192 to 223 are RTCP's (RFC 5761, section 4).
 ///

@@ -3,6 +3,7 @@
 use framewire_units::{Bitrate, Duration, Seed, Timestamp};
 
 use super::bandwidth::MINIMUM_INTERVAL;
+use super::timer::ReportTimer;
 use super::*;
 use crate::rtp::RtpHeader;
 

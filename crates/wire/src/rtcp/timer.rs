@@ -19,7 +19,7 @@ const LEAVE_AT_ONCE: usize = 50;
 /// Where section 6.3 and the program of appendix A.7 differ, this follows the section: the interval after the first packet
 /// has the full minimum, as "initial" is true only before a packet was sent (6.3.1).
 #[derive(Clone, Debug)]
-pub struct ReportTimer {
+pub(crate) struct ReportTimer {
     random: RandomStream,
     bandwidth: RtcpBandwidth,
     minimum: Duration,
@@ -41,7 +41,13 @@ pub struct ReportTimer {
 
 impl ReportTimer {
     /// A participant that joins now, alone (section 6.3.2). `size` is what its first packet will probably have.
-    pub fn new(now: Timestamp, bandwidth: RtcpBandwidth, minimum: Duration, size: usize, random: RandomStream) -> Self {
+    pub(crate) fn new(
+        now: Timestamp,
+        bandwidth: RtcpBandwidth,
+        minimum: Duration,
+        size: usize,
+        random: RandomStream,
+    ) -> Self {
         let average_size = size as f64;
         let (initial, leaving) = (true, None);
         let mut timer = Self {
@@ -72,12 +78,12 @@ impl ReportTimer {
     }
 
     /// When it expires; `None` while the participant may send nothing.
-    pub fn next(&self) -> Option<Timestamp> {
+    pub(crate) fn next(&self) -> Option<Timestamp> {
         self.next
     }
 
     /// True once a packet was sent.
-    pub fn has_sent(&self) -> bool {
+    pub(crate) fn has_sent(&self) -> bool {
         !self.initial
     }
 
@@ -89,7 +95,7 @@ impl ReportTimer {
 
     /// The timer has expired: true where a packet is to be sent now, of which [`sent`](Self::sent) is to be told; else it was
     /// set anew, because there are more members than when it was set (section 6.3.6).
-    pub fn expire(&mut self, now: Timestamp, census: Census) -> bool {
+    pub(crate) fn expire(&mut self, now: Timestamp, census: Census) -> bool {
         if std::mem::take(&mut self.at_once) {
             self.next = None;
             return true;
@@ -106,7 +112,7 @@ impl ReportTimer {
     }
 
     /// A packet of so many bytes, with the headers below it, was sent.
-    pub fn sent(&mut self, now: Timestamp, size: usize, census: Census) {
+    pub(crate) fn sent(&mut self, now: Timestamp, size: usize, census: Census) {
         self.initial = false;
         self.handle_size(size);
         self.last = now;
@@ -114,7 +120,7 @@ impl ReportTimer {
     }
 
     /// A packet of so many bytes came, with the headers below it. While the participant leaves, only BYE packets count.
-    pub fn handle_packet(&mut self, size: usize, is_bye: bool) {
+    pub(crate) fn handle_packet(&mut self, size: usize, is_bye: bool) {
         match &mut self.leaving {
             None => self.handle_size(size),
             Some(_) if !is_bye => {}
@@ -150,7 +156,7 @@ impl ReportTimer {
 
     /// The participant leaves: true where its BYE packet, of so many bytes with the headers below, may go at once; else the
     /// timer was set for it (section 6.3.7).
-    pub fn leave(&mut self, now: Timestamp, size: usize, members: usize) -> bool {
+    pub(crate) fn leave(&mut self, now: Timestamp, size: usize, members: usize) -> bool {
         self.leaving = Some(0);
         (self.next, self.at_once) = (None, false);
         if members <= LEAVE_AT_ONCE {
