@@ -22,6 +22,11 @@ ENCODERS = {
     "h264": "-c:v libx264 -x264-params keyint=25:bframes=3:scenecut=0:threads=1",
     "h265": "-c:v libx265 -x265-params keyint=25:bframes=3:open-gop=0:scenecut=0:pools=none:log-level=none",
 }
+SVT = "-c:v libsvtav1 -preset 10 -g 25 -svtav1-params lp=1 -bsf:v av1_metadata=tick_rate=25:num_ticks_per_picture=1"
+SVT_AND_DAV1D = all(
+    name in subprocess.run(["ffmpeg", "-v", "error", what], capture_output=True, text=True, check=False).stdout
+    for name, what in (("libsvtav1", "-encoders"), ("libdav1d", "-decoders"))
+)
 IN_CONTAINERS = [codec for codec in ENCODERS if codec != "obu"]
 """Those that transport streams and MP4 files carry."""
 
@@ -41,8 +46,9 @@ def films(lab_cache: Path) -> dict[str, Path]:
     return {codec: film(lab_cache, codec) for codec in ENCODERS}
 
 
-def film(cache: Path, codec: str) -> Path:
-    picture = ["-f", "lavfi", "-i", PICTURE, *ENCODERS[codec].split(), "-b:v", "1500k", "-pix_fmt", "yuv420p"]
+def film(cache: Path, codec: str, encoder: str | None = None) -> Path:
+    options = (encoder or ENCODERS[codec]).split()
+    picture = ["-f", "lavfi", "-i", PICTURE, *options, "-b:v", "1500k", "-pix_fmt", "yuv420p"]
     name = f"film-{key(picture)}.{codec}"
 
     def encode(scratch: Path) -> Path:
@@ -138,6 +144,24 @@ def test_the_decoder_shows_what_the_ledger_says(
     text = f'name = "test"\n[movie]\nsource = "{films[codec]}"\n{network}{STALL}{flow}'
     frames = check(films[codec], framewire.run(text, out=tmp_path / "run", world="simulated"))
     check_fates(frames, transport, loses_nothing=transport in ("udp-blocking", "rtp+tcp", "tcp", "ts+tcp", "http"))
+
+
+@pytest.mark.skipif(not SVT_AND_DAV1D, reason="ffmpeg has no libsvtav1 or no libdav1d")
+@pytest.mark.parametrize(("transport", "network"), [("udp", LOSSY), ("udp+ifd", NARROW)])
+def test_of_svt_av1_all_is_scored_that_the_ledger_calls_shown(
+    transport: str, network: str, lab_cache: Path, tmp_path: Path
+) -> None:
+    """Behind a loss libaom leaves out pictures of these streams that can be decoded, and dav1d shows them."""
+    movie = film(lab_cache, "obu", SVT)
+    text = f'[movie]\nsource = "{movie}"\n{network}{STALL}[[flow]]\ntransport = "{transport}"\n'
+    run = framewire.run(text, out=tmp_path / "run", world="simulated")
+    frames = check(movie, run)
+    report.write(run.directory)
+    scores = pl.read_parquet(run.directory / "psnr.parquet").sort("display")
+    exact = {*scores.filter(mse=0)["display"]}
+    shown = {*frames.filter(fate="shown")["display"]}
+    assert 0 < len(shown) < 25 * SECONDS == scores.height
+    assert shown <= exact and len(exact - shown) <= 15
 
 
 @pytest.mark.real_time

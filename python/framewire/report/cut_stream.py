@@ -183,16 +183,27 @@ def ffmpeg() -> str:
     return found
 
 
+_AV1_DECODERS = ("libdav1d", "libaom-av1")
+"""ffmpeg's names of the decoders that show pictures of AV1 behind a loss, the better one first (docs/decoders.md)."""
+
+
 def decoder_of(coding: Coding) -> list[str]:
-    """Options of ffmpeg that choose a decoder, where its own choice would not do: dav1d 1.0 may decode nothing more
-    behind an error (docs/decoders.md), and libaom with one thread does."""
-    return ["-c:v", "libaom-av1", "-threads", "1"] if coding is AV1 and _has_libaom() else []
+    """Options of ffmpeg that choose a decoder, where its own choice would not do.
+
+    Of AV1 that is dav1d, which shows all that can be decoded as long as it has one thread; with more, dav1d 1.0 may
+    decode nothing behind an error. Where ffmpeg lacks it libaom takes its place, and leaves out some pictures.
+    """
+    if coding is not AV1:
+        return []
+    named = next((name for name in _AV1_DECODERS if name in _decoders()), None)
+    return [] if named is None else ["-c:v", named, "-threads", "1"]
 
 
 @cache
-def _has_libaom() -> bool:
-    decoders = subprocess.run([ffmpeg(), "-v", "error", "-decoders"], capture_output=True, text=True, check=False)
-    return "libaom-av1" in decoders.stdout
+def _decoders() -> frozenset[str]:
+    """ffmpeg's names of its decoders."""
+    said = subprocess.run([ffmpeg(), "-v", "error", "-decoders"], capture_output=True, text=True, check=False).stdout
+    return frozenset(line.split()[1] for line in said.splitlines() if len(line.split()) > 1)
 
 
 class Decoder:
