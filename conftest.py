@@ -74,11 +74,26 @@ def pytest_runtest_makereport(
     if report.failed and MACHINE in item.stash:
         now = time.monotonic()
         busy = item.stash[MACHINE].reason(now - call.duration, now)
-        if busy is not None:
+        if busy is not None and (too_busy.is_run_again() or _may_excuse(report, call.excinfo)):
             report.sections.append((too_busy.WORDS, str(report.longrepr)))
             report.outcome = "skipped"
             report.longrepr = (str(item.path), item.location[1] or 0, f"{too_busy.WORDS}: {busy}")
     return report
+
+
+def _may_excuse(report: pytest.TestReport, raised: pytest.ExceptionInfo[BaseException] | None) -> bool:
+    """Whether a busy machine may be the reason: of an assertion its statement decides, of others what was raised."""
+    if raised is None:
+        return False
+    value = raised.value
+    failed = f"{type(value).__name__} {value}"
+    if isinstance(value, AssertionError):
+        failed = str(raised.traceback[-1].statement)
+    elif isinstance(value, TimeoutError | subprocess.TimeoutExpired):
+        failed = "timeout"
+    said = (getattr(value, name, None) for name in ("stdout", "stderr"))  # of a program that ended with an error
+    texts = [one.decode(errors="replace") if isinstance(one, bytes) else str(one) for one in said if one]
+    return too_busy.may_excuse(failed, "\n".join([*texts, str(value), report.capstdout, report.capstderr]))
 
 
 def machine_too_busy(config: pytest.Config) -> list[tuple[str, str]]:

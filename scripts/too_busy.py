@@ -2,7 +2,8 @@
 
 A test of real time ends as *machine too busy* where its own evidence says so (a run's proof of accuracy: it prints a
 line that begins with `WORDS`, or skips with such a reason), or where it failed while more than `MOST` programs per
-processor wanted to run. The gate runs these tests again, alone, when all others are over (`AGAIN`), so that a defect
+processor wanted to run. In Python that excuses only what is about time (`may_excuse`), unless the test is run again.
+The gate runs these tests again, alone, when all others are over (`AGAIN`), so that a defect
 does not hide behind a busy machine; only what a machine that is still too busy leaves open then is counted and named.
 More than `BOUND` are a failure, because too little was tested. On an idle machine there is none: the tests themselves
 keep fewer programs running.
@@ -16,7 +17,20 @@ import threading
 import time
 from pathlib import Path
 
-__all__ = ["AGAIN", "BOUND", "MOST", "WORDS", "Machine", "put_off", "reasons_in", "running", "summary", "too_many"]
+__all__ = [
+    "AGAIN",
+    "BOUND",
+    "MOST",
+    "WORDS",
+    "Machine",
+    "is_run_again",
+    "may_excuse",
+    "put_off",
+    "reasons_in",
+    "running",
+    "summary",
+    "too_many",
+]
 
 WORDS = "machine too busy"
 """With which a test says that it does."""
@@ -30,6 +44,16 @@ BOUND = 10
 AGAIN = "FRAMEWIRE_AGAIN"
 """Variable with the directory in which runners list the tests that ended so, one a line, to be run again. Where it is
 not set they are counted."""
+
+ABOUT_TIME = re.compile(
+    r"_(?:s|ms|us|ns|bps)\b|(?<![a-z])(?:times?|timeout|timed|took|elapsed|seconds?|late|later|lateness|latency|delays?"
+    r"|waits?|waited|soon|early|pace|bps|bitrate|jitter|deadline|overloaded|disturbed|answers?)(?![a-z])",
+    re.IGNORECASE,
+)
+"""In the statement that failed, or the message of what was raised: what a machine that is too busy makes longer."""
+
+CRASHED = re.compile(r"panicked at|Traceback \(most recent call last\)|Segmentation fault|core dumped")
+"""In what a program printed: a defect, however busy the machine is."""
 
 EVERY_S = 0.1
 
@@ -73,6 +97,17 @@ class Machine:
         return f"{mean:.1f} programs per processor wanted to run" if mean > MOST else None
 
 
+def may_excuse(failed: str, printed: str) -> bool:
+    """Whether a busy machine may be what made a test fail: at this statement or with this message, after this output.
+
+    >>> may_excuse("assert took_s < 2", ""), may_excuse("assert frames == 50", "")
+    (True, False)
+    >>> may_excuse("assert took_s < 2", "thread 'main' panicked at src/main.rs:3:5")
+    False
+    """
+    return ABOUT_TIME.search(failed) is not None and CRASHED.search(printed) is None
+
+
 def reasons_in(text: str) -> list[tuple[str, str]]:
     """Which tests in Rust said it themselves, and why; the test is empty where the text does not tell."""
     found, test = [], ""
@@ -92,13 +127,18 @@ def put_off(runner: str, tests: list[str]) -> None:
             file.writelines(f"{test}\n" for test in tests)
 
 
+def is_run_again() -> bool:
+    """Whether tests that end so now are run again, alone: what they do then counts, whatever it was."""
+    return bool(os.environ.get(AGAIN))
+
+
 def too_many(count: int) -> bool:
     """Whether so many tests that said nothing are a failure; those that are run again are not counted before."""
-    return count > BOUND and not os.environ.get(AGAIN)
+    return count > BOUND and not is_run_again()
 
 
 def summary(reasons: list[str]) -> list[str]:
     """The lines that tell the count and every reason, and what follows from it."""
-    then = ", to be run again alone" if os.environ.get(AGAIN) and reasons else ""
+    then = ", to be run again alone" if is_run_again() and reasons else ""
     excess = [f"more than {BOUND} tests ended so: too little was tested"] if too_many(len(reasons)) else []
     return [f"{WORDS}: {len(reasons)} tests{then}", *(f"  {reason}" for reason in reasons), *excess]

@@ -17,6 +17,8 @@ BUSY = 10**6
 """Programs of which no machine has enough processors."""
 
 TESTS = """
+import subprocess
+import sys
 import time
 import pytest
 import too_busy
@@ -27,17 +29,28 @@ too_busy.running = lambda: RUNNING
 @pytest.mark.parametrize("number", range(NUMBER))
 def test_in_real_time(number):
     time.sleep(3 * too_busy.EVERY_S)
-    assert False, "it came late"
+    BODY
 
 def test_says_so(): pytest.skip(f"{too_busy.WORDS}: its run was disturbed")
 """
 
 
+LATE = 'assert False, "it came late"'
+
+
 def outcome(
-    directory: Path, running: int, number: int = 1, again: str = "", what: str = "", workers: int = 0
+    directory: Path,
+    running: int,
+    number: int = 1,
+    again: str = "",
+    what: str = "",
+    workers: int = 0,
+    body: str = LATE,
 ) -> tuple[str, int]:
     """What pytest says of tests of real time that fail while so many programs want to run, and how it ends."""
-    (directory / "test_them.py").write_text(TESTS.replace("RUNNING", str(running)).replace("NUMBER", str(number)))
+    (directory / "test_them.py").write_text(
+        TESTS.replace("RUNNING", str(running)).replace("NUMBER", str(number)).replace("BODY", body)
+    )
     (directory / "pytest.ini").write_text("[pytest]\nmarkers = real_time\n")
     command = [
         sys.executable,
@@ -71,6 +84,26 @@ def test_a_failure_in_real_time_on_another_machine_is_one(tmp_path: Path) -> Non
     said, code = outcome(tmp_path, 1)
     assert code == 1 and "1 failed, 1 skipped" in said and "it came late" in said
     assert f"{too_busy.WORDS}: 1 tests" in said, "the one that says so itself"
+
+
+@pytest.mark.parametrize(
+    ("body", "excused"),
+    [
+        ("took_s = 9; assert took_s < 1", True),
+        ("raise TimeoutError", True),
+        ('subprocess.run([sys.executable, "-c", "while True: pass"], timeout=0.1)', True),
+        ('pytest.fail("it took too long")', True),
+        ('assert {"frames": 3} == {"frames": 4}', False),
+        ('raise KeyError("frames")', False),
+        ('print("thread panicked at src/a.rs:1"); took_s = 9; assert took_s < 1', False),
+        ('subprocess.run([sys.executable, "-c", "late"], check=True); took_s = 9', False),
+    ],
+)
+def test_only_what_is_about_time_is_excused(body: str, excused: bool, tmp_path: Path) -> None:
+    said, code = outcome(tmp_path, BUSY, body=body)
+    assert (code, "2 skipped" in said) == ((0, True) if excused else (1, False)), said
+    if not excused:
+        assert outcome(tmp_path, BUSY, body=body, again=str(tmp_path / "again"))[1] == 0, "it is run again alone"
 
 
 @pytest.mark.parametrize(("more", "code"), [(-1, 0), (0, 1)])
