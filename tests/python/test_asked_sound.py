@@ -131,6 +131,39 @@ def test_sound_that_is_not_received_is_left_out_with_the_reason(films: dict[str,
     assert (found, left_out) == ([], ["Opus of more than two channels is not received"])
 
 
+def test_sound_that_is_not_carried_leaves_the_picture_of_a_file(films: dict[str, Path], tmp_path: Path) -> None:
+    """AC-3 alone, and before AAC, by a server that knows nothing of it; in fragments, too."""
+    for name, kept in (("alone", []), ("first", ["-map", "0:a", "-c:a:1", "copy"])):
+        command = ["ffmpeg", "-v", "error", "-i", films["aac"], "-map", "0:v", "-map", "0:a", *kept, "-c:v", "copy"]
+        for form in ("faststart", "frag_keyframe+delay_moov+default_base_moof"):
+            film = tmp_path / f"{name}.mp4"
+            subprocess.run([*command, "-c:a:0", "ac3", "-movflags", form, "-y", film], check=True)
+            out = tmp_path / f"{name}-{form[:4]}"
+            with of_python(tmp_path) as server:
+                found, left_out = received(f"{server}/{film.name}", out)
+            if kept:
+                assert left_out == []
+                check(packets(films["aac"]), packets(*found))
+            else:
+                assert (found, left_out) == ([], ['samples of "ac-3" are not read'])
+
+
+def test_of_two_tracks_of_sound_the_first_is_received_and_the_other_told_of(
+    films: dict[str, Path], tmp_path: Path
+) -> None:
+    command = ["ffmpeg", "-v", "error", "-i", films["aac"], "-f", "lavfi", "-i", "sine=r=44100:d=2", "-c:v", "copy"]
+    command += ["-map", "0:v", "-map", "0:a", "-map", "1:a", "-c:a:0", "copy", "-c:a:1", "aac"]
+    subprocess.run([*command, "-movflags", "faststart", tmp_path / "film.mp4"], check=True)
+    subprocess.run([*command, tmp_path / "film.ts"], check=True)
+    with of_python(tmp_path) as server:
+        for name in ("film.mp4", "film.ts"):
+            events: list[dict[str, Any]] = []
+            out = tmp_path / f"came-{name}"
+            ask(f"{server}/{name}", out=out, listener=events.append)
+            assert [event["tracks"] for event in events if event["event"] == "other sound"] == [1]
+            check(packets(films["aac"]), packets(out / "received" / "movie.aac"))
+
+
 def test_sound_that_cannot_be_read_leaves_the_video_of_a_server(films: dict[str, Path], tmp_path: Path) -> None:
     """Of AAC whose sample rate changes on the way."""
     for rate in ("44100", "48000"):

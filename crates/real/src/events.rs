@@ -59,6 +59,8 @@ pub enum Event {
         /// Why not.
         reason: String,
     },
+    /// So many tracks of sound besides the one that is received, or is not with the reason that was told.
+    OtherSound(usize),
     /// A client was sent something, or not; as it stands in the server's journal.
     Client(Value),
     /// What a server does.
@@ -95,6 +97,7 @@ impl Event {
             Self::SoundLeftOut { name, transport, reason } => {
                 json!({ "event": "sound left out", "name": name, "transport": transport, "reason": reason })
             }
+            Self::OtherSound(tracks) => json!({ "event": "other sound", "tracks": tracks }),
             Self::Client(entry) => json!({ "event": "client", "client": entry }),
             Self::Clients { at, open, bytes } => {
                 json!({ "event": "clients", "elapsed_s": at.as_secs_f64(), "open": open, "bytes": bytes })

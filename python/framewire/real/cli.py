@@ -114,6 +114,9 @@ def _shown(name: str, display: progress_module.Display) -> Callable[[dict[str, A
                 )
             case "sound left out":
                 _say(f"without the sound: {event['reason']}")
+            case "other sound":
+                many = "1 more track" if event["tracks"] == 1 else f"{event['tracks']} more tracks"
+                _say(f"without {many} of sound: one is received, the first that can be")
             case "asking":
                 _say(f"asking for a receiver of framewire's at {event['address']} ...")
             case "aligned":

@@ -14,8 +14,18 @@ const MOST_PROBED: u64 = 72 << 20;
 /// The largest access unit, where a movie is only looked at.
 const LARGEST_UNIT: DataSize = DataSize::from_bytes(16 << 20);
 
-/// Whether a body is a file, its video, and its sound or why that is not received.
-pub(super) type BodyTracks = (bool, Codec, Option<Result<ReceivableSound, String>>);
+/// What a body is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct BodyTracks {
+    /// A file; else a transport stream.
+    pub(super) is_file: bool,
+    /// Of its video.
+    pub(super) codec: Codec,
+    /// Its sound, or why that is not received.
+    pub(super) sound: Option<Result<ReceivableSound, String>>,
+    /// Tracks of sound besides.
+    pub(super) others: usize,
+}
 
 /// What a body is, by its first bytes: an MP4 file, or a transport stream.
 pub(super) struct BodyProbe {
@@ -59,30 +69,29 @@ impl BodyProbe {
         } else {
             bytes
         };
-        let codecs: Vec<_> = if let Some(file) = &mut self.file {
+        let (mut codecs, mut left_out) = (Vec::new(), Vec::new());
+        if let Some(file) = &mut self.file {
             file.handle_bytes(now, bytes);
             if let Some(fault) = file.poll_fault() {
                 return Err(fault.to_string());
             }
             while file.poll_unit().is_some() {}
             let tracks = file.tracks().iter();
-            tracks.map(|track| (codec_of_file(track.coding), ReceivableSound::in_track(track))).collect()
+            codecs.extend(tracks.map(|track| (codec_of_file(track.coding), ReceivableSound::in_track(track))));
+            left_out.extend(file.left_out().iter().filter(|track| !track.is_video).map(|track| track.why.clone()));
         } else if let Some(stream) = &mut self.stream {
             stream.handle_bytes(now, bytes);
             while stream.poll_unit().is_some() || stream.poll_fault().is_some() {}
-            stream
-                .program()
-                .map(|program| {
-                    let types = program.tracks.iter().map(|track| track.stream_type);
-                    types.map(|coding| (codec_of(coding), ReceivableSound::in_program(coding).map(Ok))).collect()
-                })
-                .unwrap_or_default()
-        } else {
-            Vec::new()
-        };
-        let sound = codecs.iter().find_map(|(_, sound)| sound.clone());
+            let types = stream.program().into_iter().flat_map(|program| &program.tracks).map(|track| track.stream_type);
+            codecs.extend(types.map(|coding| (codec_of(coding), ReceivableSound::in_program(coding).map(Ok))));
+        }
+        let mut of_sound = codecs.iter().filter_map(|(_, sound)| sound.clone());
+        let found = of_sound.next();
+        let others = of_sound.count() + left_out.len() - usize::from(found.is_none() && !left_out.is_empty());
+        let refused = || left_out.iter().flatten().next().map(|why| Err(why.to_string()));
+        let (is_file, sound) = (self.file.is_some(), found.or_else(refused));
         match codecs.iter().find_map(|(codec, _)| *codec) {
-            Some(codec) => Ok(Some((self.file.is_some(), codec, sound))),
+            Some(codec) => Ok(Some(BodyTracks { is_file, codec, sound, others })),
             None if codecs.is_empty() => Ok(None),
             None => Err("there is no video in it that is received".to_owned()),
         }

@@ -78,6 +78,9 @@ pub fn receive_from_server(
     if let Some(reason) = found.without_sound {
         listener(&Event::SoundLeftOut { name: String::new(), transport: transport.to_string(), reason });
     }
+    if found.other_sound > 0 {
+        listener(&Event::OtherSound(found.other_sound));
+    }
     let clock = RunClock::start();
     let recording = FlowRecording::in_directory(Some(options.directory.as_path().into())).in_real_time();
     let seed = Seed(random_session().map_err(|error| RealError::Failed(error.to_string()))?);

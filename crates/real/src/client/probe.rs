@@ -11,7 +11,7 @@ use framewire_wire::rtsp::{Client as Rtsp, ClientEvent as RtspEvent, ClientSetti
 use framewire_wire::sdp::Described;
 
 use super::ClientOptions;
-use super::body::BodyProbe;
+use super::body::{BodyProbe, BodyTracks};
 use crate::TICK;
 use crate::error::RealError;
 
@@ -24,6 +24,8 @@ pub(super) struct ProbedMovie {
     pub(super) sound: Option<ReceivableSound>,
     /// Why sound that is there is not received.
     pub(super) without_sound: Option<String>,
+    /// Tracks of sound besides, which are not received.
+    pub(super) other_sound: usize,
     /// What its description says, of RTSP.
     pub(super) description: Option<Described>,
 }
@@ -48,14 +50,15 @@ pub(super) fn probe(options: &ClientOptions, is_stopped: &dyn Fn() -> bool) -> R
         let (sound, of_sound) = (of_sound.as_ref().map(|(sound, _)| ReceivableSound::in_rtp(sound)), of_sound);
         let request =
             ClientRequest::Rtsp { url, account, codec, payload_type, sound: of_sound.map(|(one, _)| Box::new(one)) };
-        return Ok(ProbedMovie { request, codec, sound, without_sound: why, description: Some(description) });
+        let description = Some(description);
+        return Ok(ProbedMovie { request, codec, sound, without_sound: why, other_sound: 0, description });
     }
     let mut client = Http::default();
     client.fetch(&Fetch { host: host.clone(), path: path.clone(), range: None, is_last: true });
-    let (is_file, codec, sound) = converse(options, is_stopped, BodyProbe::new(client))?;
+    let BodyTracks { is_file, codec, sound, others } = converse(options, is_stopped, BodyProbe::new(client))?;
     let request = ClientRequest::Http { host: host.clone(), path: path.clone(), is_file };
     let (sound, without_sound) = received_or_why(sound);
-    Ok(ProbedMovie { request, codec, sound, without_sound, description: None })
+    Ok(ProbedMovie { request, codec, sound, without_sound, other_sound: others, description: None })
 }
 
 /// What is received, or why it is not.

@@ -8,7 +8,7 @@ use framewire_units::{DataSize, Timestamp};
 use super::boxes::{Contents, HEADER, Kind, name};
 use super::coding::ReadTrack;
 use super::fragments::{self, Defaults, MOST_FRAGMENT_BYTES};
-use super::index::{self, IndexError, MOST_INDEX_BYTES, Placed};
+use super::index::{self, IndexError, LeftOut, MOST_INDEX_BYTES, Placed};
 
 /// An access unit as it came.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +36,7 @@ pub struct Demultiplexer {
     buffer: BytesMut,
     offset: u64,
     tracks: Vec<ReadTrack>,
+    left_out: Vec<LeftOut>,
     /// Those of the index, or of the last fragment.
     samples: std::vec::IntoIter<Placed>,
     /// Of a file in fragments, what those do not say.
@@ -67,6 +68,7 @@ impl Demultiplexer {
             buffer: BytesMut::new(),
             offset: 0,
             tracks: Vec::new(),
+            left_out: Vec::new(),
             samples: Vec::new().into_iter(),
             fragments: None,
             units: VecDeque::new(),
@@ -117,9 +119,14 @@ impl Demultiplexer {
         self.fault.take()
     }
 
-    /// The tracks that are read; none before the index has come.
+    /// The tracks that are read, the first of video and the first of sound that can be; none before the index has come.
     pub fn tracks(&self) -> &[ReadTrack] {
         &self.tracks
+    }
+
+    /// Other tracks of video and of sound; at most 16 are told of.
+    pub fn left_out(&self) -> &[LeftOut] {
+        &self.left_out
     }
 
     /// Bytes that are held.
@@ -174,7 +181,7 @@ impl Demultiplexer {
             }
             None => {
                 let index = index::read(Contents::new(*b"moov", &bytes[header..]))?;
-                (self.tracks, self.fragments) = (index.tracks, index.fragments);
+                (self.tracks, self.left_out, self.fragments) = (index.tracks, index.left_out, index.fragments);
                 index.samples
             }
         };

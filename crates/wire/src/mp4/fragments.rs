@@ -129,6 +129,8 @@ pub(super) struct Defaults {
     number: u32,
     size: u32,
     flags: u32,
+    /// Which of its sample descriptions is meant, counted from 1.
+    description: u32,
     /// What comes next is its first sample.
     is_first: bool,
 }
@@ -137,18 +139,21 @@ impl Defaults {
     /// Of this track; `extends` are the boxes of `mvex`, which may have some.
     /// `is_first`: the index has no sample of it.
     pub(super) fn of(number: u32, extends: Option<Contents<'_>>, is_first: bool) -> Result<Self, IndexError> {
-        let (mut size, mut flags) = (0, 0);
+        let mut of_track = Self { number, is_first, ..Self::default() };
         let mut rest = extends;
         while let Some(mut found) = rest.as_mut().map_or(Ok(None), Contents::next)? {
             if found.kind() == *b"trex" {
                 found.version()?;
                 let track = found.u32()?;
-                found.bytes(8)?; // The entry, and the duration.
-                let defaults = (found.u32()?, found.u32()?);
-                (size, flags) = if track == number { defaults } else { (size, flags) };
+                let description = found.u32()?;
+                found.u32()?; // The duration.
+                let (size, flags) = (found.u32()?, found.u32()?);
+                if track == number {
+                    of_track = Self { size, flags, description, ..of_track };
+                }
             }
         }
-        Ok(Self { number, size, flags, is_first })
+        Ok(of_track)
     }
 }
 
@@ -192,14 +197,17 @@ fn read_track(
     if flags & BASE_OFFSET != 0 {
         base = header.u64()?;
     }
-    for skipped in [DESCRIPTION, DEFAULT_DURATION] {
-        if flags & skipped != 0 {
-            header.u32()?;
-        }
+    let own_description = if flags & DESCRIPTION == 0 { None } else { Some(header.u32()?) };
+    if flags & DEFAULT_DURATION != 0 {
+        header.u32()?;
     }
     let own_size = if flags & DEFAULT_SIZE == 0 { None } else { Some(header.u32()?) };
     let own_flags = if flags & DEFAULT_FLAGS == 0 { None } else { Some(header.u32()?) };
     let track = defaults.iter().position(|track| track.number == number);
+    let of_file = track.map_or(0, |track| defaults[track].description);
+    if track.is_some() && own_description.unwrap_or(of_file) > 1 {
+        return Err(IndexError::Descriptions);
+    }
     let mut end = base;
     while let Some(run) = found.next()? {
         if run.kind() == *b"trun" {

@@ -1,6 +1,6 @@
 //! The index of a file as it is read: its tracks, and where their samples stand.
 
-use super::boxes::Contents;
+use super::boxes::{Contents, name};
 use super::coding::ReadTrack;
 use super::fragments::Defaults;
 
@@ -37,9 +37,15 @@ pub enum IndexError {
     /// There is nothing to play.
     #[error("there is no track of video or sound")]
     NoTracks,
-    /// A track is coded in a way that is not read, or encrypted.
+    /// A track is coded in a way that is not read.
     #[error("samples of {0:?} are not read")]
     Entry(String),
+    /// A track is encrypted, all of it or what follows a beginning in the clear (ISO/IEC 23001-7, 4.2; ISO/IEC 14496-12, 8.12).
+    #[error("its samples are encrypted (DRM, {0:?}), and there is no key for them")]
+    Encrypted(String),
+    /// Samples of a track are of another description than its first (8.5.2).
+    #[error("its samples are of more than one sample description, of which the first is read")]
+    Descriptions,
     /// The tables of a track do not fit each other.
     #[error("the tables of a track do not fit each other: {0}")]
     Tables(&'static str),
@@ -56,6 +62,13 @@ pub enum IndexError {
     },
 }
 
+impl IndexError {
+    /// It is one of a track that cannot be read, in a file that may well be whole.
+    fn is_of_coding(&self) -> bool {
+        matches!(self, Self::Entry(_) | Self::Encrypted(_) | Self::Descriptions)
+    }
+}
+
 /// Where a sample stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Placed {
@@ -66,30 +79,65 @@ pub(super) struct Placed {
     pub(super) wants_headers: bool,
 }
 
+/// A track that is not read, though the file can be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// It is video; else sound.
+    pub is_video: bool,
+    /// Why it is not read; `None`: another one of its kind stands before it.
+    pub why: Option<IndexError>,
+}
+
+/// The most of those that are told of.
+const MOST_LEFT_OUT: usize = 16;
+
 /// What an index (`moov`) says.
 #[derive(Debug)]
 pub(super) struct Index {
-    /// The tracks that are read: video and sound.
+    /// The tracks that are read: the first of video and the first of sound that can be.
     pub(super) tracks: Vec<ReadTrack>,
+    /// Others of these kinds.
+    pub(super) left_out: Vec<LeftOut>,
     /// All their samples, by where they stand.
     pub(super) samples: Vec<Placed>,
     /// Where more samples follow in fragments: by track what those do not say.
     pub(super) fragments: Option<Vec<Defaults>>,
 }
 
-/// Reads an index.
+/// Reads an index. What is coded in a way that is not read is left out, unless no other track of video is there.
 pub(super) fn read(mut movie: Contents<'_>) -> Result<Index, IndexError> {
-    let (mut tracks, mut samples, mut defaults) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut tracks, mut left_out, mut samples, mut defaults) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let extends = movie.find(b"mvex")?;
     while let Some(found) = movie.next()? {
-        if found.kind() == *b"trak" {
-            let number = u8::try_from(tracks.len()).map_err(|_| IndexError::Tables("there are too many"))?;
+        let Some(kind) = (if found.kind() == *b"trak" { kind_of(found)? } else { None }) else { continue };
+        let is_of_kind = |track: &ReadTrack| track.coding.is_video() == kind.is_video;
+        let why = if tracks.iter().any(is_of_kind) {
+            None
+        } else {
+            let number = u8::try_from(tracks.len()).expect("invariant: one of each kind");
             let before = samples.len();
-            if let Some(read) = track(found, number, &mut samples)? {
-                tracks.push(read);
-                defaults.push(Defaults::of(track_number(found)?, extends, samples.len() == before)?);
+            match track(kind, number, &mut samples) {
+                Ok(read) => {
+                    let number = track_number(found)?;
+                    tracks.push(read);
+                    defaults.push(Defaults::of(number, extends, samples.len() == before)?);
+                    continue;
+                }
+                Err(why) if why.is_of_coding() => {
+                    samples.truncate(before);
+                    Some(why)
+                }
+                Err(why) => return Err(why),
             }
+        };
+        if left_out.len() < MOST_LEFT_OUT {
+            left_out.push(LeftOut { is_video: kind.is_video, why });
         }
+    }
+    let has_video = tracks.iter().any(|track: &ReadTrack| track.coding.is_video());
+    let refused = left_out.iter().find(|one| one.is_video && !has_video || tracks.is_empty());
+    if let Some(why) = refused.and_then(|one| one.why.clone()) {
+        return Err(why);
     }
     if tracks.is_empty() {
         return Err(IndexError::NoTracks);
@@ -100,7 +148,7 @@ pub(super) fn read(mut movie: Contents<'_>) -> Result<Index, IndexError> {
     if !fits || samples.last().is_some_and(|last| ends(last).is_none()) {
         return Err(IndexError::Overlap);
     }
-    Ok(Index { tracks, samples, fragments: extends.map(|_| defaults) })
+    Ok(Index { tracks, left_out, samples, fragments: extends.map(|_| defaults) })
 }
 
 /// The number by which fragments name a track (ISO/IEC 14496-12, 8.3.2.2): behind two times, which are longer in version 1.
@@ -111,23 +159,47 @@ fn track_number(track: Contents<'_>) -> Result<u32, IndexError> {
     header.u32()
 }
 
-fn track(found: Contents<'_>, number: u8, samples: &mut Vec<Placed>) -> Result<Option<ReadTrack>, IndexError> {
-    let media = found.get(b"mdia")?;
+/// A track of video or of sound.
+#[derive(Clone, Copy)]
+struct Kind<'a> {
+    is_video: bool,
+    /// Of its `mdia`.
+    media: Contents<'a>,
+}
+
+/// What a track is, by its handler (8.4.3); `None` of other kinds.
+fn kind_of(track: Contents<'_>) -> Result<Option<Kind<'_>>, IndexError> {
+    let media = track.get(b"mdia")?;
     let mut handler = media.get(b"hdlr")?;
     handler.bytes(8)?;
-    if !matches!(&handler.array()?, b"vide" | b"soun") {
-        return Ok(None);
+    Ok(match &handler.array()? {
+        b"vide" => Some(Kind { is_video: true, media }),
+        b"soun" => Some(Kind { is_video: false, media }),
+        _ => None,
+    })
+}
+
+fn track(kind: Kind<'_>, number: u8, samples: &mut Vec<Placed>) -> Result<ReadTrack, IndexError> {
+    let table = kind.media.get(b"minf")?.get(b"stbl")?;
+    let mut descriptions = table.get(b"stsd")?;
+    descriptions.bytes(8)?;
+    let mut others = descriptions;
+    let entry = descriptions.next()?.ok_or_else(|| IndexError::Missing("stsd".to_owned(), "stbl".to_owned()))?;
+    // A beginning in the clear has an entry of its own before the one of what is encrypted.
+    while let Some(other) = others.next()? {
+        if matches!(&other.kind(), b"encv" | b"enca") {
+            return Err(IndexError::Encrypted(name(other.kind())));
+        }
     }
-    let table = media.get(b"minf")?.get(b"stbl")?;
-    let mut description = table.get(b"stsd")?;
-    description.bytes(8)?;
-    let entry = description.next()?.ok_or_else(|| IndexError::Missing("stsd".to_owned(), "stbl".to_owned()))?;
     let track = ReadTrack::of_entry(entry)?;
+    if track.coding.is_video() != kind.is_video {
+        return Err(IndexError::Entry(name(entry.kind())));
+    }
     if track.configuration_size() > MOST_CONFIGURATION {
         return Err(IndexError::TooMuch { what: "bytes of parameter sets", most: MOST_CONFIGURATION });
     }
     read_samples(table, number, &track, samples)?;
-    Ok(Some(track))
+    Ok(track)
 }
 
 fn number(entry: &[u8], at: usize) -> u32 {
@@ -165,7 +237,11 @@ fn read_samples(
     let offsets = chunk_offsets(table)?;
     let mut runs = table.get(b"stsc")?;
     runs.version()?;
-    let runs: Vec<(u32, u32)> = runs.entries(12)?.map(|entry| (number(entry, 0), number(entry, 4))).collect();
+    let runs = runs.entries(12)?;
+    if runs.clone().any(|entry| number(entry, 8) > 1) {
+        return Err(IndexError::Descriptions);
+    }
+    let runs: Vec<(u32, u32)> = runs.map(|entry| (number(entry, 0), number(entry, 4))).collect();
     if runs.first().is_some_and(|(first, _)| *first != 1) || !runs.is_sorted_by(|one, next| one.0 < next.0) {
         return Err(IndexError::Tables("numbers of chunks do not ascend from 1"));
     }

@@ -28,5 +28,5 @@ mod tests;
 pub use coding::{Coding, ReadTrack, SampleError, Shape, sample};
 pub use demultiplexer::{Demultiplexer, Unit};
 pub use fragments::{Fragmenter, SampleTime};
-pub use index::{IndexError, MOST_INDEX_BYTES};
+pub use index::{IndexError, LeftOut, MOST_INDEX_BYTES};
 pub use layout::{Layout, Track};

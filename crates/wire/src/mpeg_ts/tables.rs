@@ -50,17 +50,12 @@ impl Program {
         self
     }
 
-    /// The number of a track of the stream: 0 is the first of video, the others follow in their order. `None` where it has no
-    /// such track.
+    /// The number of a track of the stream that is received: 0 is the first of video, 1 the first of sound. `None` of others.
     pub fn track_number(&self, pid: u16) -> Option<u8> {
-        let video = self.tracks.iter().position(|track| track.stream_type.is_video());
-        let place = self.tracks.iter().position(|track| track.pid == pid)?;
-        let number = match video {
-            Some(video) if place == video => 0,
-            Some(video) => place + usize::from(place < video),
-            None => place + 1,
-        };
-        u8::try_from(number).ok()
+        let track = self.tracks.iter().find(|track| track.pid == pid)?;
+        let is_video = track.stream_type.is_video();
+        let first = self.tracks.iter().find(|other| other.stream_type.is_video() == is_video);
+        (first == Some(track)).then_some(u8::from(!is_video))
     }
 
     /// The program association section of a stream that has only this program.
@@ -136,6 +131,20 @@ mod tests {
         let found = read(&program_of.association(), |section| programs(section.body).unwrap().collect::<Vec<_>>());
         assert_eq!(found, [(1, 0x1000)]);
         assert_eq!(read(&program_of.map(), |section| program(0x1000, section).unwrap()), program_of);
+    }
+
+    #[test]
+    fn the_first_track_of_each_kind_has_a_number() {
+        use StreamType::{AacAdts, H264, Mpeg1Audio, Mpeg2Video};
+        let numbers = |types: &[StreamType]| {
+            let empty = Program { tracks: Vec::new(), ..Program::of_video(H264) };
+            let program = types.iter().fold(empty, |program, &one| program.with_track(one));
+            program.tracks.iter().map(|track| program.track_number(track.pid)).collect::<Vec<_>>()
+        };
+        assert_eq!(numbers(&[H264, AacAdts]), [Some(0), Some(1)]);
+        assert_eq!(numbers(&[Mpeg1Audio, H264, AacAdts]), [Some(1), Some(0), None]);
+        assert_eq!(numbers(&[H264, Mpeg2Video, AacAdts, AacAdts]), [Some(0), None, Some(1), None]);
+        assert_eq!(Program::of_video(H264).track_number(0x200), None);
     }
 
     #[test]
