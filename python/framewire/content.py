@@ -40,7 +40,7 @@ class Content:
     sound: Sound | None = None
     """The sound beside the movie, where it is sent."""
     sound_left_out: str | None = None
-    """Of a movie whose sound was not asked for: which that is, and how it would be sent."""
+    """Which sound of the movie is not sent, and how it would be: all where it was not asked for, or other tracks."""
 
     @property
     def paths(self) -> list[Path]:
@@ -81,10 +81,9 @@ def prepare(scenario: Scenario, progress: Progress | None = None) -> Content:
     )
     sound = None
     if wanted.sound:
-        check_sound(scenario)
-        sound = sound_of(Path(wanted.source), progress=report)
+        sound = sound_of(Path(wanted.source), progress=report, track=check_sound(scenario))
     facts = made.metadata if sound is None else made.metadata | {"sound_start_ns": sound.start_ns}
-    unsent = None if wanted.sound else left_out(wanted.source)
+    unsent = others(scenario) if wanted.sound else left_out(wanted.source)
     return Content(made.path, ladder, max(made.duration_s, ladder_s), facts, sound, unsent)
 
 
@@ -99,9 +98,20 @@ def left_out(source: str) -> str | None:
         return None
     if not tracks:
         return None
-    why = refusal(tracks[0])
-    how = "movie.sound = true (--set movie.sound=true) sends it" if why is None else why
-    return f"the movie's sound ({tracks[0].codec}) was not sent; {how}"
+    track = next((track for track in tracks if refusal(track) is None), tracks[0])
+    how = refusal(track) or "movie.sound = true (--set movie.sound=true) sends it"
+    return f"the movie's sound ({track.codec}) was not sent; {how}"
+
+
+def others(scenario: Scenario) -> str | None:
+    """Which track of sound of a movie is sent and how another would be; None where it has but one."""
+    from framewire.movie.sound import tracks_of
+
+    tracks, number = tracks_of(Path(str(scenario.movie.source))), check_sound(scenario)
+    if len(tracks) < 2:
+        return None
+    sent = f"number {number} was sent ({tracks[number - 1]})"
+    return f"of the movie's {len(tracks)} tracks of sound {sent}; movie.sound_track chooses another"
 
 
 def check(scenario: Scenario) -> None:
@@ -133,17 +143,15 @@ def check(scenario: Scenario) -> None:
     check_codec(scenario)
 
 
-def check_sound(scenario: Scenario) -> None:
-    """Whether every flow of a resolved scenario that sends the movie carries its file's first track of sound.
+def check_sound(scenario: Scenario) -> int:
+    """Which track of sound, from 1, the flows of a resolved scenario send beside the movie.
 
-    Raises InputError, which names what else would do.
+    Raises InputError, which names what else would do, where not every flow that sends the movie carries it.
     """
-    from framewire.movie.sound import check
+    from framewire.movie.sound import choose
 
-    source = scenario.movie.source
-    why = scenario.parsed.sound_refusal(check(Path(str(source))).codec)
-    if why is not None:
-        raise InputError(f"{source}: {why}; without movie.sound its video is sent alone")
+    wanted = scenario.movie
+    return choose(Path(str(wanted.source)), wanted.sound_track, scenario.parsed.sound_refusal)
 
 
 def check_codec(scenario: Scenario) -> None:

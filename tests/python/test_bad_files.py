@@ -74,8 +74,39 @@ def test_an_encrypted_track(film: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"other.mp4: its video \(track 0\) is encrypted"):
         probe(other)
     with pytest.raises(InputError, match=r"protected.mp4: its sound \(track 1\) is encrypted"):
-        sound.check(protected)
-    assert sound.check(film).codec == "aac"
+        sound.choose(protected)
+    assert sound.choose(film) == 1
+
+
+def test_a_film_that_is_encrypted_behind_a_clear_beginning(film: Path, tmp_path: Path) -> None:
+    """Its index says so, in a second sample entry; its first packets do not. A server of such a file is refused too."""
+    clear, lead = tmp_path / "clear.mp4", tmp_path / "lead.mp4"
+    ffmpeg("-i", film, "-c", "copy", "-movflags", "faststart", clear)
+    code = bytearray(clear.read_bytes())
+    entry = code.index(b"avc1", code.index(b"stsd")) - 4
+    length = int.from_bytes(code[entry : entry + 4])
+    second = code[entry : entry + 4] + b"encv" + code[entry + 8 : entry + length]
+    for kind in (b"moov", b"trak", b"mdia", b"minf", b"stbl", b"stsd"):
+        at = code.index(kind) - 4
+        code[at : at + 4] = (int.from_bytes(code[at : at + 4]) + length).to_bytes(4)
+    at = code.index(b"stsd") + 8
+    code[at : at + 4] = (2).to_bytes(4)
+    for kind in re.finditer(b"stco", bytes(code)):  # all samples stand that much later
+        count = int.from_bytes(code[kind.end() + 4 : kind.end() + 8])
+        for at in range(kind.end() + 8, kind.end() + 8 + 4 * count, 4):
+            code[at : at + 4] = (int.from_bytes(code[at : at + 4]) + length).to_bytes(4)
+    code[entry + length : entry + length] = second
+    lead.write_bytes(code)
+    refused(lead, "its video (track 0) is encrypted (DRM)", tmp_path=tmp_path)
+    another = tmp_path / "another.mp4"
+    another.write_bytes(code.replace(b"encv", b"avc1"))
+    assert probe(another).duration_s == pytest.approx(2)
+    # An index that is damaged says nothing of it, and is refused for what it is.
+    for damage in (code[: entry + 20], code.replace(b"stbl\0", b"stbl\xff")):
+        broken = tmp_path / "broken.mp4"
+        broken.write_bytes(damage)
+        with pytest.raises(InputError, match=r"broken.mp4: "):
+            probe(broken)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from test_emulated import capable
 
 import framewire
-from framewire import InputError, report
+from framewire import InputError, content, report
 from framewire.movie.probe import probe
 from framewire.render import Options, render, sound
 from framewire.render.screens import Screen, of_run
@@ -201,6 +201,48 @@ def test_sound_that_cannot_be_sent_is_refused_with_what_to_do(tmp_path: Path) ->
             framewire.run(text(film, WIRED, "ts"), out=tmp_path / "run", world="simulated")
         assert told in str(caught.value)
     assert not (tmp_path / "run").exists()
+
+
+@pytest.fixture(scope="module")
+def tracks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A film with AC-3, AAC of the left tone and, by default, MPEG audio of the right one."""
+    path = tmp_path_factory.mktemp("tracks") / "film.mkv"
+    made = [f"-f lavfi -i sine=f={tone}:d=2" for tone in (300, 440, 880)]
+    command = f"ffmpeg -v error -f lavfi -i testsrc2=s=96x64:r=25:d=2 {' '.join(made)} -map 0 -map 1 -map 2 -map 3"
+    coded = "-c:v mpeg2video -c:a:0 ac3 -c:a:1 aac -c:a:2 mp2 -disposition:a 0 -disposition:a:2 default"
+    subprocess.run([*command.split(), *coded.split(), path], check=True)
+    return path
+
+
+@pytest.mark.parametrize(("asked", "number", "codec"), [("", 3, "mp2"), ("sound_track = 2\n", 2, "aac")])
+def test_of_several_tracks_the_default_or_the_one_that_is_named_is_sent(
+    asked: str, number: int, codec: str, tracks: Path, tmp_path: Path
+) -> None:
+    scenario = text(tracks, WIRED, "ts", "rtp+tcp").replace("sound = true\n", f"sound = true\n{asked}")
+    run = framewire.run(scenario, out=tmp_path / "run", world="simulated")
+    alone = tmp_path / f"alone.{codec}"
+    command = ["ffmpeg", "-v", "error", "-i", tracks, "-map", f"0:a:{number - 1}", "-c", "copy", alone]
+    subprocess.run(command, check=True)
+    for flow in ("ts", "rtp+tcp"):
+        came = packets(run.directory / "received" / f"{flow}.{codec}")
+        assert came == packets(alone)[: len(came)] and len(came) > 70
+    note = run.results.meta["sound_left_out"]
+    assert note.startswith(f"of the movie's 3 tracks of sound number {number} was sent ({codec}, 44100 Hz, 1 channel)")
+    assert "movie.sound_track chooses another" in note
+
+
+def test_a_track_of_sound_that_is_not_there_or_not_carried_is_refused(tracks: Path) -> None:
+    for number, told in ((1, "its sound is ac3"), (4, "its tracks of sound are 1 (ac3, 44100 Hz, 1 channel), 2 (aac")):
+        with pytest.raises(InputError) as caught:
+            content.check(framewire.load(text(tracks, WIRED, "ts"), set=[f"movie.sound_track={number}"]))
+        assert told in str(caught.value)
+        if number == 1:
+            assert "movie.sound_track = 2 is carried" in str(caught.value)
+    silent = f'[movie]\nsource = "{tracks}"\nsound_track = 1\n[[flow]]\ntransport = "ts"'
+    with pytest.raises(
+        InputError, match=r"movie.sound_track.*1 is not allowed; allowed is only beside movie.sound = true"
+    ):
+        framewire.load(silent)
 
 
 def test_sound_of_one_packet_is_sent(tmp_path: Path) -> None:

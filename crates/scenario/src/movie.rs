@@ -48,6 +48,10 @@ pub struct Movie {
     // A movie without is written as before there was the key.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub sound: bool,
+    /// Which track of sound of the file is sent, counted from 1; only beside `sound = true`. Absent: the one that the file calls its
+    /// default, or else the first, of those that flows carry.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sound_track: Option<u8>,
 }
 
 keywords! {
@@ -69,7 +73,7 @@ keywords! {
 
 impl Movie {
     pub(crate) const KEYS: &'static [&'static str] =
-        &["source", "ladder", "codec", "bitrate", "size", "frame_rate", "duration", "sound"];
+        &["source", "ladder", "codec", "bitrate", "size", "frame_rate", "duration", "sound", "sound_track"];
 
     /// The source that means the lab's own test movie.
     pub(crate) const LAB: &'static str = "lab";
@@ -122,6 +126,7 @@ impl Movie {
         let (size_key, size) = (section.key("size"), section.text::<PictureSize>("size")?);
         let (frame_rate_key, frame_rate) = (section.key("frame_rate"), section.text::<FrameRate>("frame_rate")?);
         let sound = read_sound(&mut section, lab, flows)?;
+        let sound_track = read_sound_track(&mut section, sound)?;
         let refused =
             |key: &str, shown: String, allowed| Err(ScenarioError::value(key, format!("\"{shown}\""), allowed));
         const OF_A_FILE: &str = "only for a file: the lab's own movie is 720x576 at 25 Hz";
@@ -138,6 +143,7 @@ impl Movie {
             frame_rate,
             codec,
             sound,
+            sound_track,
             ladder,
             source: Some(if lab { source } else { from_directory(directory, source) }),
             bitrate: bitrate.or(lab.then_some(Bitrate::from_mbps(6))),
@@ -153,7 +159,7 @@ impl Movie {
             (false, None) => "means nothing: no flow sends a movie",
         };
         if let Some(key) =
-            ["source", "bitrate", "size", "frame_rate", "duration", "sound"].iter().find(|key| section.has(key))
+            Self::KEYS.iter().filter(|key| !["ladder", "codec"].contains(key)).find(|key| section.has(key))
         {
             let hint = match (*key, &ladder) {
                 ("duration", Some(_)) => "; a shorter ladder is made by `framewire movie ladder --duration`",
@@ -173,6 +179,7 @@ impl Movie {
             frame_rate: None,
             duration: None,
             sound: false,
+            sound_track: None,
         };
         let codec = match movie.has_lab_ladder() {
             true => section.word("codec", MovieCodec::of_a_ladder)?.or(movie.ladder_codec()),
@@ -202,6 +209,18 @@ fn read_sound(section: &mut Section, lab: bool, flows: &[Flow]) -> Result<bool, 
             flow.name,
             flow.transport()
         )),
+    }
+}
+
+/// Which track of sound is sent, where some is.
+fn read_sound_track(section: &mut Section, sound: bool) -> Result<Option<u8>, ScenarioError> {
+    let track = section.integer("sound_track", 1..=99)?;
+    match track {
+        Some(track) if !sound => {
+            let allowed = "only beside movie.sound = true: without it no sound is sent".to_owned();
+            Err(ScenarioError::value(&section.key("sound_track"), track.to_string(), allowed))
+        }
+        track => Ok(track.map(|track| track as u8)),
     }
 }
 

@@ -17,6 +17,7 @@ from typing import Any
 from framewire import files
 from framewire.errors import InputError, MachineError
 from framewire.files import MP4, kind_of_video
+from framewire.movie.sample_entries import ENCRYPTED, entries_of
 
 __all__ = [
     "Show",
@@ -168,21 +169,18 @@ def refuse_no_file(path: Path) -> None:
 
 @files.remembered
 def refuse_encrypted(path: Path, stream: str, what: str) -> None:
-    """Raises InputError for a stream (ffmpeg's specifier) of an MP4 or MOV file that is encrypted: its index names the
-    codec all the same, and a decoder would make noise of the bytes. One packet is looked at.
+    """Raises InputError for a stream (ffmpeg's specifier: ``V:0``, ``a:1``) of an MP4 or MOV file that is encrypted, as
+    its index says, all of it or what follows a beginning in the clear: a decoder would make noise of the bytes.
     """
     if kind_of_video(path) != MP4:
         return
-    entries = ["-read_intervals", "%+#1", "-show_entries", "packet=stream_index:packet_side_data=side_data_type"]
-    command = ["ffprobe", "-v", "error", "-select_streams", stream, *entries, "-of", "json", f"file:{path}"]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    refuse_crash("ffprobe", result.returncode)
-    for packet in json.loads(result.stdout or "{}").get("packets", [])[:1]:
-        kinds = {data.get("side_data_type") for data in packet.get("side_data_list", [])}
-        if "Encryption info" in kinds:
+    kind, _, number = stream.partition(":")
+    of_kind = entries_of(path, b"vide" if kind == "V" else b"soun")
+    for track, entries in of_kind[int(number) :][:1]:
+        if ENCRYPTED.intersection(entries):
             raise InputError(
-                f"{path}: its {what} (track {packet['stream_index']}) is encrypted (DRM), and there is no key for it: "
-                "a file without protection is needed"
+                f"{path}: its {what} (track {track}) is encrypted (DRM), and there is no key for it: a file without "
+                "protection is needed"
             )
 
 
@@ -201,7 +199,8 @@ def probe(path: Path, *more: str, first_frame: bool = False) -> dict[str, Any]:
     chosen = ["-select_streams", "V:0"]
     if not more and not first_frame:
         chosen = []
-        entries += ":stream=codec_type,sample_rate,channels:stream_tags=language:stream_disposition=attached_pic"
+        entries += ":stream=codec_type,sample_rate,channels:stream_tags=language"
+        entries += ":stream_disposition=attached_pic,default"
     if first_frame:  # entries of frames make ffprobe decode: all of them, but for the interval
         entries += ":frame=interlaced_frame,top_field_first"
         more = (*more, "-read_intervals", "%+#1")

@@ -76,7 +76,8 @@ class Probe:
     def cannot_be_sent(self) -> list[str]:
         """What flows cannot send of it as it is, and what helps: a sentence each, without the full stop."""
         said = []
-        if self.tracks and (why := refusal(self.tracks[0])) is not None:
+        if self.tracks and all(map(refusal, self.tracks)):
+            why = refusal(self.tracks[0])
             said.append(f"{why}: without movie.sound the video is sent alone (ffmpeg -i FILE -c:v copy -c:a aac NEW)")
         return said
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -22,7 +22,7 @@ from framewire.files import sha256
 from framewire.movie import cache, ffmpeg
 from framewire.movie.picture import Progress
 
-__all__ = ["CARRIED", "Sound", "Track", "check", "refusal", "sound_of", "tracks_of"]
+__all__ = ["CARRIED", "Sound", "Track", "choose", "refusal", "sound_of", "tracks_of"]
 
 CARRIED = {
     "aac": ("adts", ".aac"),
@@ -38,6 +38,9 @@ UNEVEN = Fraction(1, 2)
 """Of a packet's time: by more than that a packet may not be away from its place. Containers round to milliseconds."""
 
 
+Refusal = Callable[[str], str | None]
+"""Why flows do not carry a codec of this name; None where they do."""
+
 _ALONE = "they are needed; without movie.sound its video is sent alone"
 
 
@@ -50,6 +53,8 @@ class Track:
     sample_rate: int
     channels: int
     language: str | None
+    is_default: bool = False
+    """Its container says that a player is to choose it."""
 
     def __str__(self) -> str:
         language = f" ({self.language})" if self.language else ""
@@ -81,23 +86,40 @@ def tracks_of(path: Path) -> list[Track]:
             int(stream.get("sample_rate") or 0),
             int(stream.get("channels") or 0),
             (stream.get("tags") or {}).get("language"),
+            bool((stream.get("disposition") or {}).get("default")),
         )
         for stream in ffmpeg.probe(path)["sound"]
     ]
 
 
-def check(path: Path) -> Track:
-    """The track of a file that is sent: its first one.
+def choose(path: Path, number: int | None = None, why: Refusal | None = None) -> int:
+    """The number, from 1, of the track of a file that is sent: that one, or else the file's default or the first one,
+    of those that are carried. ``why`` says why flows do not carry a codec of `CARRIED`.
 
-    Raises InputError for a file without sound, and for a codec that is not carried.
+    Raises InputError for a file without sound or without such a track, and for a codec that is not carried.
     """
     tracks = tracks_of(path)
     if not tracks:
         raise InputError(f"{path}: it has no sound; without movie.sound its video is sent alone")
-    if (why := refusal(tracks[0])) is not None:
-        raise InputError(f"{path}: {why}; without movie.sound its video is sent alone")
-    ffmpeg.refuse_encrypted(path, "a:0", "sound")
-    return tracks[0]
+    if number is not None and number > len(tracks):
+        have = ", ".join(f"{at} ({track})" for at, track in enumerate(tracks, 1))
+        raise InputError(f"{path}: movie.sound_track = {number}: its tracks of sound are {have}")
+    carried = [at for at, track in enumerate(tracks, 1) if _refused(track, why) is None]
+    default = next((at for at in carried if tracks[at - 1].is_default), None)
+    chosen = number or default or next(iter(carried), 1)
+    if (reason := _refused(tracks[chosen - 1], why)) is not None:
+        raise InputError(f"{path}: {reason}; {_others(carried)}without movie.sound its video is sent alone")
+    ffmpeg.refuse_encrypted(path, f"a:{chosen - 1}", "sound")
+    return chosen
+
+
+def _refused(track: Track, why: Refusal | None) -> str | None:
+    reason = refusal(track)
+    return why(track.codec) if reason is None and why is not None else reason
+
+
+def _others(carried: list[int]) -> str:
+    return f"movie.sound_track = {carried[0]} is carried; " if carried else ""
 
 
 def refusal(track: Track) -> str | None:
@@ -111,22 +133,28 @@ def refusal(track: Track) -> str | None:
     return f"its sound is {track.codec}, and flows carry AAC, MPEG audio of layers II and III and Opus"
 
 
-def sound_of(path: Path, cache_dir: Path | None = None, progress: Progress | None = None) -> Sound:
-    """The first track of sound of a file as a stream of its own, kept in the cache.
+def sound_of(
+    path: Path, cache_dir: Path | None = None, progress: Progress | None = None, track: int | None = None
+) -> Sound:
+    """A track of sound of a file, from 1, as a stream of its own, kept in the cache; None: the one that is chosen.
 
     Raises InputError for a file without sound, a codec that is not carried, and time stamps that leave gaps or go back.
     """
-    muxer, suffix = CARRIED[check(path).codec]
+    number = choose(path, track)
+    which = f"a:{number - 1}"
+    muxer, suffix = CARRIED[tracks_of(path)[number - 1].codec]
     if progress is not None:
         progress(f"taking the sound out of {path.name}", 0.0)
-    start = _begin_of_even(path) - _first_picture(path)
-    recipe = {"ffmpeg": ffmpeg.version_of("ffmpeg"), "sha256": sha256(path), "sound": muxer}
+    start = _begin_of_even(path, which) - _first_picture(path)
+    recipe = {"ffmpeg": ffmpeg.version_of("ffmpeg"), "sha256": sha256(path), "sound": muxer} | (
+        {"track": number} if number > 1 else {}
+    )
     store = cache.store(cache_dir)
 
     def take_out(scratch: Path) -> Path:
         out = scratch / f"sound{suffix}"
         tags = _WITHOUT_TAGS if muxer == "mp3" else []
-        chosen = ["-map", "0:a:0", "-c", "copy", "-fflags", "+bitexact", "-map_metadata", "-1", *tags]
+        chosen = ["-map", f"0:{which}", "-c", "copy", "-fflags", "+bitexact", "-map_metadata", "-1", *tags]
         ffmpeg.run(["-i", f"file:{path}", *chosen, "-f", muxer, str(out)], lambda _frame: None)
         return out
 
@@ -138,9 +166,9 @@ def sound_of(path: Path, cache_dir: Path | None = None, progress: Progress | Non
     return Sound(kept, round(start * 1_000_000_000))
 
 
-def _begin_of_even(path: Path) -> Fraction:
-    """When the sound begins, of which each packet plays where the one before it ends."""
-    packets = _packets_of(path)
+def _begin_of_even(path: Path, which: str) -> Fraction:
+    """When the track (ffmpeg's specifier) begins, of which each packet plays where the one before it ends."""
+    packets = _packets_of(path, which)
     first = next(packets, None)
     if first is None:
         raise InputError(f"{path}: its track of sound is empty")
@@ -159,10 +187,10 @@ def _begin_of_even(path: Path) -> Fraction:
     return first.at
 
 
-def _packets_of(path: Path) -> Iterator[_Packet]:
-    """The packets of the first track, one by one: a long file has millions."""
-    unit = Fraction(_ffprobe(path, "a:0", "stream=time_base")["streams"][0]["time_base"])
-    command = ["ffprobe", "-v", "error", "-select_streams", "a:0", "-show_entries", "packet=pts,duration", "-of"]
+def _packets_of(path: Path, which: str) -> Iterator[_Packet]:
+    """The packets of a track, one by one: a long file has millions."""
+    unit = Fraction(_ffprobe(path, which, "stream=time_base")["streams"][0]["time_base"])
+    command = ["ffprobe", "-v", "error", "-select_streams", which, "-show_entries", "packet=pts,duration", "-of"]
     command += ["csv=p=0", f"file:{path}"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         assert process.stdout is not None

@@ -250,15 +250,16 @@ def _movie(
     movie = {"source": str(path.resolve())}
     flows = [{"name": form, "transport": form} for form in forms]
     # Where one form carries the sound and another does not, the scenario has none: each is made by itself.
-    of_movie = [f"{key}={value}" for key, value in wanted if key != "movie.sound"]
+    of_movie = [f"{key}={value}" for key, value in wanted if key not in ("movie.sound", "movie.sound_track")]
     resolved = scenario.load({"name": name, "movie": movie, "flow": flows}, set=of_movie)
     sent = content.prepare(resolved)
     if sent.movie is None:
         raise InputError(f"{path}: there is no movie in it")
-    own, loaded, why = None, None, None
+    own, loaded, why, number = None, None, None, 1
     if tracks and dict(wanted).get("movie.sound", "true") != "false":
         try:
-            own = sound.sound_of(path)
+            number = sound.choose(path, _track_of(dict(wanted).get("movie.sound_track")))
+            own = sound.sound_of(path, track=number)
             loaded = _native.load_movie(sent.movie.resolve(), None, (own.path.resolve(), own.start_ns))
         except (InputError, _native.MovieError) as error:
             own, why = None, str(error)
@@ -268,8 +269,16 @@ def _movie(
         raise InputError(str(error)) from None
     if why is not None:
         why = why.removeprefix(f"{path.resolve()}: ").removeprefix(f"{path}: ").removesuffix(WITHOUT)
-    heard = "with sound" if own is not None else f"without its sound ({tracks[0]})" if tracks else ""
+    among = f" ({number} of {len(tracks)} tracks)" if len(tracks) > 1 else ""
+    heard = f"with sound{among}" if own is not None else f"without its sound ({tracks[0]})" if tracks else ""
     return loaded, resolved.lasting(sent.duration_s), _about(sent.duration_s, codec_of(path), heard), why
+
+
+def _track_of(written: str | None) -> int | None:
+    """The number of a track of sound."""
+    if written is not None and not (written.isdecimal() and 1 <= int(written) <= 99):
+        raise InputError(f"movie.sound_track: {written} is not allowed; allowed is a whole number from 1 to 99")
+    return None if written is None else int(written)
 
 
 WITHOUT = "; without movie.sound its video is sent alone"

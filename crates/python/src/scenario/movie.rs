@@ -59,6 +59,11 @@ impl Movie {
     fn sound(&self) -> bool {
         self.0.sound
     }
+
+    #[getter]
+    fn sound_track(&self) -> Option<u8> {
+        self.0.sound_track
+    }
 }
 
 /// The player at the receiver.
