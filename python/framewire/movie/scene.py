@@ -17,10 +17,9 @@ WIDTH, HEIGHT, FPS = 720, 576, 25
 
 PERIOD = 2400  # width of a layer in pixels; it wraps around
 STILL = f"r={FPS}:d={1 / FPS}"  # a source of one picture
-TURN = "2*PI*X/W"  # once around the layer
 # Computed once a pixel and kept in a variable of the expression: the texture, about -1 to 1, the row of the whole
-# picture, and the row of the ridge.
-TEXTURE, ROW, RIDGE = "ld(0)", "ld(1)", "ld(2)"
+# picture, the angle once around the layer, and the row of the ridge.
+TEXTURE, ROW, TURN, RIDGE = "ld(0)", "ld(1)", "ld(2)", "ld(3)"
 BELOW = f"clip(({ROW}-{RIDGE})/1.5+.5,0,1)"  # 1 below the ridge, 0 above, smooth at the edge
 TEMPORAL_NOISE = 11  # of luma, in levels: what film grain and sensors leave; it keeps B pictures from vanishing
 
@@ -64,7 +63,9 @@ def scene_graph(divisor: int = 1) -> str:
     for number, layer in enumerate(LAYERS):
         speed = layer.speed / divisor if divisor > 1 else layer.speed
         window = f",crop={width}:ih:'mod(n*{speed}\\,{period})':0" if speed else ""
-        still = f"{smaller},loop=-1:1" if smaller else "loop=-1:1"
+        # Nothing is seen through the sky, and to draw upon a picture without an alpha plane takes half the time.
+        opaque = "format=yuv444p" if number == 0 else ""
+        still = ",".join(filter(None, [smaller, opaque, "loop=-1:1"]))
         graph.append(f"[1:v:{number}]{still},settb=1/{FPS},setpts=N{window}[{layer.name}]")
         if number == 0:
             graph.append(f"[{layer.name}]pad={width}:{height}[back]")
@@ -116,15 +117,22 @@ def _layer(
 ) -> str:
     """A textured picture to be scrolled; only ``rows`` of it are ever seen."""
     top, height = rows[0], rows[1] - rows[0]
-    values = ["(g(X,Y)-128)/128", f"Y+{top}", *variables]
-    kept = "".join(f"st({number},{value});" for number, value in enumerate(values))
+    values = ["(g(X,Y)-128)/128", f"Y+{top}", "2*PI*X/W", *variables]
+
+    def with_variables(expression: str) -> str:
+        """And with no others: what is computed is so for every pixel of every plane."""
+        for number, value in reversed([*enumerate(values)]):
+            if f"ld({number})" in expression:
+                expression = f"st({number},{value});{expression}"
+        return expression
+
     # Clipped here: the filter would wrap around.
-    red, green, blue = (f"{kept}clip({colour},0,255)" for colour in colours)
+    red, green, blue = (with_variables(f"clip({colour},0,255)") for colour in colours)
     # The beginning again at the end, so that a window of one picture's width fits everywhere.
     wrapped = f"split[{name}_a][{name}_b];[{name}_b]crop={WIDTH}:ih:0:0[{name}_c];[{name}_a][{name}_c]hstack"
     return (
         f"{_texture(seed, octaves)};\n[t{seed}]crop=iw:{height}:0:{top},format=gbrap,"
-        f"geq=r='{red}':g='{green}':b='{blue}':a='{kept}{alpha}',format=yuva444p,{wrapped}[{name}]"
+        f"geq=r='{red}':g='{green}':b='{blue}':a='{with_variables(alpha)}',format=yuva444p,{wrapped}[{name}]"
     )
 
 
@@ -188,7 +196,7 @@ def _meadow() -> str:
     """Grass, and a tree of its own size every 240 pixels."""
     ridge = _ridge(486, [(14, 3, 0, False), (6, 8, 1, False), (2, 400, 0, True)])
     tree_size, tree_across = "0.75+0.25*sin(floor(X/240)*1.7)", "mod(X,240)-120+30*sin(floor(X/240)*2.4)"
-    size, across = "ld(3)", "ld(4)"
+    size, across = "ld(4)", "ld(5)"
     crown = f"clip((1-hypot({across}/(44*{size}),({ROW}-{RIDGE}+88*{size})/(62*{size}))+0.35*{TEXTURE})*14,0,1)"
     trunk = f"clip(between(abs({across}),0,5)*between({ROW},{RIDGE}-60*{size},{RIDGE}+6),0,1)"
 
