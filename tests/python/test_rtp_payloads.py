@@ -12,6 +12,7 @@ from test_emulated import capable
 import framewire
 from framewire import report
 from framewire.content_store import ContentStore, existing, key
+from framewire.files import sha256
 from framewire.report import cut_stream
 
 SECONDS = 6
@@ -58,13 +59,20 @@ def film(cache: Path, codec: str, encoder: str | None = None) -> Path:
     return ContentStore(cache).keep(name, existing, encode)
 
 
+DECODED: dict[tuple[str, ...], list[tuple[int, str]]] = {}
+
+
 def timed_pictures(path: Path, *decoder: str) -> list[tuple[int, str]]:
-    """Times and digests of all pictures that FFmpeg shows, in order."""
-    command = ["ffmpeg", "-v", "quiet", "-copyts", "-max_error_rate", "1", *decoder, "-i", path]
-    command += ["-fps_mode", "passthrough", "-f", "framemd5", "-"]
-    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
-    columns = [line.split(",") for line in lines if not line.startswith("#")]
-    return [(int(column[2]), column[-1].strip()) for column in columns]
+    """Times and digests of all pictures that FFmpeg shows, in order. It makes the same of the same bytes, so that a
+    film is decoded once, and so is what several transports bring whole."""
+    asked = (sha256(path), path.suffix, *decoder)
+    if asked not in DECODED:
+        command = ["ffmpeg", "-v", "quiet", "-copyts", "-max_error_rate", "1", *decoder, "-i", path]
+        command += ["-fps_mode", "passthrough", "-f", "framemd5", "-"]
+        lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+        columns = [line.split(",") for line in lines if not line.startswith("#")]
+        DECODED[asked] = [(int(column[2]), column[-1].strip()) for column in columns]
+    return DECODED[asked]
 
 
 def pictures(path: Path) -> list[str]:
