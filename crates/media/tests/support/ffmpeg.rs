@@ -139,18 +139,19 @@ fn without_times(pictures: Vec<(usize, String)>) -> Vec<String> {
 fn digests(options: &[&str], paths: &[PathBuf]) -> (Vec<Vec<(usize, String)>>, String) {
     let into: Vec<PathBuf> = paths.iter().map(|path| PathBuf::from(format!("{}.digests", path.display()))).collect();
     let mut ffmpeg = Command::new("ffmpeg");
-    ffmpeg.args(["-nostdin", "-v", "repeat+warning", "-y"]).stdin(Stdio::null());
+    // A thread for each file that is read and each graph of filters costs more than they have to do.
+    ffmpeg.args(["-nostdin", "-v", "repeat+warning", "-y", "-filter_threads", "1"]).stdin(Stdio::null());
     if options.contains(&"ivf") {
         // Times are those of the file, and do not begin with the first picture that is shown.
         ffmpeg.arg("-copyts");
     }
     for path in paths {
-        ffmpeg.args(["-threads", "1"]).args(options).arg("-i").arg(path);
+        ffmpeg.args(["-threads", "1", "-thread_queue_size", "0"]).args(options).arg("-i").arg(path);
     }
     for (number, into) in into.iter().enumerate() {
         std::fs::write(into, []).unwrap();
         let map = format!("{number}:v");
-        ffmpeg.args(["-map", &map]).args("-fps_mode passthrough -f framemd5".split(' ')).arg(into);
+        ffmpeg.args(["-map", &map]).args("-threads 1 -fps_mode passthrough -f framemd5".split(' ')).arg(into);
     }
     let output = ffmpeg.output().unwrap();
     let messages = String::from_utf8_lossy(&output.stderr).into_owned();
