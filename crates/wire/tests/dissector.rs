@@ -64,10 +64,17 @@ fn dissect(capture: &Path, datagrams: impl Iterator<Item = Vec<u8>>) -> Vec<Vec<
     text.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect()
 }
 
-/// What the dissector should say of the packet that holds `frame[start..end]`, from the frame's own bits. Whether N is
+/// A frame and its start codes.
+struct Frame<'a> {
+    bytes: &'a [u8],
+    codes: Vec<(usize, u8)>,
+}
+
+/// What the dissector should say of the packet that holds `frame.bytes[start..end]`, from the frame's own bits. Whether N is
 /// right only the frames before can show (see `streams.rs`): here it is read from where the RFC has it.
-fn expected(frame: &[u8], start: usize, end: usize, timestamp: u32, datagram: &Datagram) -> Vec<u64> {
-    let codes = || support::start_codes(frame);
+fn expected(frame: &Frame<'_>, start: usize, end: usize, timestamp: u32, datagram: &Datagram) -> Vec<u64> {
+    let codes = || frame.codes.iter().copied();
+    let frame = frame.bytes;
     let is_slice = |code: u8| (0x01..=0xAF).contains(&code);
     let inside = || codes().filter(|(offset, _)| (start..end).contains(offset));
     let header = &frame[codes().find(|&(_, code)| code == 0x00).unwrap().0 + 4..];
@@ -127,11 +134,12 @@ fn wireshark_reads_every_field_as_it_was_meant() {
         let mut datagrams = Vec::new();
         let mut wanted = Vec::new();
         for (number, unit) in support::access_units(&stream).into_iter().enumerate() {
-            let (frame, timestamp) = (&stream[unit], number as u32 * 3_600);
+            let (bytes, timestamp) = (&stream[unit], number as u32 * 3_600);
+            let frame = Frame { bytes, codes: support::start_codes(bytes).collect() };
             let mut start = 0;
-            for datagram in packetizer.packetize(frame, timestamp).unwrap() {
+            for datagram in packetizer.packetize(bytes, timestamp).unwrap() {
                 let end = start + datagram.bytes.len() - 16;
-                wanted.push((expected(frame, start, end, timestamp, &datagram), hex(&frame[start..end])));
+                wanted.push((expected(&frame, start, end, timestamp, &datagram), hex(&bytes[start..end])));
                 datagrams.push(datagram);
                 start = end;
             }

@@ -49,7 +49,7 @@ fn just_enough(types: [StreamType; 2], units: &[Given]) -> u64 {
     rate
 }
 
-/// Four seconds: frames of `ticks`, an I frame of 40 kB every half second and others of 3 to 8 kB, in fields where `per_picture`
+/// Two seconds: frames of `ticks`, an I frame of 40 kB every half second and others of 3 to 8 kB, in fields where `per_picture`
 /// is 2, and sound of 128 kbit/s.
 fn made_up(types: [StreamType; 2], ticks: u64, vbv: u16) -> Vec<Given> {
     let (size, sample_ticks): (usize, u64) = if types[1] == StreamType::AacAdts { (341, 1_920) } else { (384, 2_160) };
@@ -72,7 +72,7 @@ fn made_up(types: [StreamType; 2], ticks: u64, vbv: u16) -> Vec<Given> {
             bytes: padded(vec![0xFF, 0xF1, 0x4C, 0x80], size),
         }
     };
-    let mut units: Vec<Given> = (0..360_000 / ticks).map(frame).chain((0..360_000 / sample_ticks).map(sound)).collect();
+    let mut units: Vec<Given> = (0..180_000 / ticks).map(frame).chain((0..180_000 / sample_ticks).map(sound)).collect();
     units.sort_by_key(|unit| unit.decode);
     units
 }
@@ -171,10 +171,10 @@ fn what_ffmpeg_encodes_keeps_to_the_buffers_of_the_standards_decoder() {
     }
 }
 
-/// Three seconds of video and sound, by FFmpeg, at a rate of the multiplex where that is not 0.
+/// Two seconds of video and sound, by FFmpeg, at a rate of the multiplex where that is not 0.
 fn encode(options: &str, frames: &str, rate: &str) -> Vec<u8> {
-    let video = format!("testsrc2=size=720x480:rate={frames}:duration=3,noise=alls=8:allf=t");
-    let source = ["-f", "lavfi", "-i", &video, "-f", "lavfi", "-i", "sine=frequency=440:sample_rate=48000:duration=3"];
+    let video = format!("testsrc2=size=720x480:rate={frames}:duration=2,noise=alls=8:allf=t");
+    let source = ["-f", "lavfi", "-i", &video, "-f", "lavfi", "-i", "sine=frequency=440:sample_rate=48000:duration=2"];
     let options: Vec<&str> = ["-pix_fmt yuv420p -g 12 -ac 2", options, "-pes_payload_size 0"]
         .into_iter()
         .flat_map(|options| options.split(' '))

@@ -11,7 +11,7 @@ use support::programs::{Scratch, are_there};
 /// Bitrates of the thesis, in Mbit/s.
 const MEGABITS: [u32; 4] = [3, 4, 5, 6];
 
-/// A textured picture that moves, with noise, 8 s long, in the encoding of the thesis' movies:
+/// A textured picture that moves, with noise, 4 s long, in the encoding of the thesis' movies:
 /// 720x576, 25 frames per second, IBBPBBPBBPBBPBB, constant bitrate. It is drawn once and encoded at each bitrate.
 fn encode(scratch: &Scratch) -> [PathBuf; 4] {
     let source = "mandelbrot=size=720x576:rate=25:start_scale=0.8:end_scale=0.3,noise=alls=8:allf=t";
@@ -20,7 +20,7 @@ fn encode(scratch: &Scratch) -> [PathBuf; 4] {
     let paths = MEGABITS.map(|megabits| scratch.file(&format!("{megabits}.m2v")));
     for (megabits, path) in MEGABITS.iter().zip(&paths) {
         let rate = format!("{megabits}M");
-        command.args(["-t", "8", "-c:v", "mpeg2video", "-g", "15", "-bf", "2"]);
+        command.args(["-t", "4", "-c:v", "mpeg2video", "-g", "15", "-bf", "2"]);
         command.args(["-b_strategy", "0", "-sc_threshold", "1000000000"]);
         command.args(["-b:v", &rate, "-minrate", &rate, "-maxrate", &rate, "-bufsize", "1835k", "-f", "mpeg2video"]);
         command.arg(path);

@@ -116,13 +116,16 @@ pub(crate) fn demultiplex(stream: &[u8]) -> (Vec<ReceivedUnit>, Counters) {
 }
 
 fn elementary(units: &[ReceivedUnit]) -> Vec<u8> {
-    units.iter().flat_map(|unit| unit.bytes.iter().copied()).collect()
+    units.iter().map(|unit| &unit.bytes[..]).collect::<Vec<_>>().concat()
 }
 
 pub(crate) fn assert_same(received: &[u8], sent: &[u8], what: &str) {
+    if received == sent {
+        return;
+    }
     let differs = received.iter().zip(sent).position(|(received, sent)| received != sent);
     let lengths = (received.len(), sent.len());
-    assert!(differs.is_none() && lengths.0 == lengths.1, "{what}: {lengths:?}, first difference at {differs:?}");
+    panic!("{what}: {lengths:?}, first difference at {differs:?}");
 }
 
 /// The packets of these units with their times, from the first decoding time on.
@@ -244,8 +247,8 @@ fn what_came_before_a_gap_is_how_ffmpeg_s_damaged_frame_begins() {
             let stream = multiplex(&settings, &units).concat();
             let apart = stream.len() / PACKET_LENGTH / 10;
             let kept = |(place, _): &(usize, &[u8])| place % apart != apart / 2;
-            let lossy: Vec<u8> =
-                stream.chunks(PACKET_LENGTH).enumerate().filter(kept).flat_map(|(_, one)| one).copied().collect();
+            let packets = stream.chunks(PACKET_LENGTH).enumerate().filter(kept);
+            let lossy = packets.map(|(_, packet)| packet).collect::<Vec<_>>().concat();
             let path = scratch.file("lossy.ts");
             std::fs::write(&path, &lossy).unwrap();
             let theirs = demultiplexed_by_ffmpeg(&path);

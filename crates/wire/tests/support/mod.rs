@@ -34,10 +34,8 @@ pub fn streams_of(suffix: &str) -> Vec<(PathBuf, Vec<u8>)> {
 
 /// Every start code, found the plain way: offset and code.
 pub fn start_codes(data: &[u8]) -> impl Iterator<Item = (usize, u8)> + '_ {
-    data.windows(4)
-        .enumerate()
-        .filter(|(_, window)| window[..3] == [0, 0, 1])
-        .map(|(offset, window)| (offset, window[3]))
+    let prefixes = memchr::memmem::find_iter(data, &[0, 0, 1]);
+    prefixes.filter_map(|offset| Some((offset, *data.get(offset + 3)?)))
 }
 
 /// Access units: a new one starts at the first header after a slice, except for the second picture of a field pair.

@@ -95,7 +95,7 @@ pub fn access_units(codec: Codec, stream: &[u8]) -> Vec<Vec<&[u8]>> {
 
 /// NAL units behind long start codes.
 pub fn with_start_codes(nals: &[&[u8]]) -> Vec<u8> {
-    nals.iter().flat_map(|nal| [&[0, 0, 0, 1], *nal].concat()).collect()
+    nals.iter().flat_map(|nal| [&[0, 0, 0, 1][..], *nal]).collect::<Vec<_>>().concat()
 }
 
 /// How a sender writes its access units.

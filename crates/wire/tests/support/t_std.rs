@@ -237,9 +237,12 @@ impl Clock {
         Self(packets.iter().enumerate().filter_map(at).collect())
     }
 
-    fn at(&self, byte: f64) -> f64 {
-        let next = self.0.partition_point(|reference| reference.0 < byte).clamp(1, self.0.len() - 1);
-        let ((from, begin), (to, end)) = (self.0[next - 1], self.0[next]);
+    /// Of bytes in their order; `next` is the reference that comes next, at first 1.
+    fn at(&self, byte: f64, next: &mut usize) -> f64 {
+        while *next + 1 < self.0.len() && self.0[*next].0 < byte {
+            *next += 1;
+        }
+        let ((from, begin), (to, end)) = (self.0[*next - 1], self.0[*next]);
         begin + (byte - from) * (end - begin) / (to - from)
     }
 
@@ -280,10 +283,11 @@ fn run(
     if is_sections {
         (track.arrived, track.came, track.units) = (vec![], vec![], vec![]);
     }
+    let mut reference = 1;
     for (place, packet) in packets.iter().enumerate().filter(|(_, packet)| is_meant(packet)) {
         let header = PACKET_LENGTH - packet.payload.map_or(0, <[u8]>::len);
         for at in 0..PACKET_LENGTH {
-            let now = clock.at((place * PACKET_LENGTH + at) as f64);
+            let now = clock.at((place * PACKET_LENGTH + at) as f64, &mut reference);
             let byte = if at < header { None } else { next() };
             match (is_sections, at < header) {
                 (true, false) => track.arrive_section(now),
