@@ -12,7 +12,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use table::{Action, GroupKind, GroupState, Incoming, LeadingB, Row, TABLE, Waiting};
+pub(crate) use table::{Action, GroupState, Incoming, LeadingB, Waiting};
 
 use bytes::Bytes;
 use framewire_media::PictureType;
@@ -50,7 +50,7 @@ impl<P> IfdQueue<P> {
     }
 
     /// What the optimised policy remembers of the groups of pictures.
-    pub fn state(&self) -> GroupState {
+    pub(crate) fn state(&self) -> GroupState {
         self.state
     }
 

@@ -20,7 +20,7 @@ const B_OF_BROKEN_LINK: &str = "ifd: leading B of a broken link";
 
 /// What the header of a group says of its leading B pictures, those between its I and its first P.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GroupKind {
+pub(crate) enum GroupKind {
     /// They refer to the last I or P picture of the group before as well.
     Open,
     /// They do not (`closed_gop`, ISO/IEC 13818-2, 6.3.8). Stronger than `broken_link` where both are set:
@@ -33,7 +33,7 @@ pub enum GroupKind {
 /// The frame in C, as the table sees it. D pictures count as B pictures: nothing refers to them either, and as a
 /// sequence of D pictures holds no others (ISO/IEC 11172-2), no flag ever concerns them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Incoming {
+pub(crate) enum Incoming {
     /// An I picture: a group starts.
     I(GroupKind),
     /// A P picture.
@@ -44,7 +44,7 @@ pub enum Incoming {
 
 impl Incoming {
     /// What the table sees of a frame.
-    pub fn of<P>(frame: &OutgoingFrame<P>) -> Self {
+    pub(crate) fn of<P>(frame: &OutgoingFrame<P>) -> Self {
         match frame.kind {
             PictureType::I => Self::I(match frame.dependencies.key {
                 Some(KeyKind::Closed) => GroupKind::Closed,
@@ -59,7 +59,7 @@ impl Incoming {
 
 /// What is in W.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Waiting {
+pub(crate) enum Waiting {
     /// Nothing.
     Empty,
     /// An I picture.
@@ -72,7 +72,7 @@ pub enum Waiting {
 
 impl Waiting {
     /// What the table sees of the content of W.
-    pub fn of(kind: Option<PictureType>) -> Self {
+    pub(crate) fn of(kind: Option<PictureType>) -> Self {
         match kind {
             None => Self::Empty,
             Some(PictureType::I) => Self::I,
@@ -84,7 +84,7 @@ impl Waiting {
 
 /// What is known of the B pictures between the I and the first P of the present group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LeadingB {
+pub(crate) enum LeadingB {
     /// Their references were not given up.
     #[default]
     Decodable,
@@ -96,7 +96,7 @@ pub enum LeadingB {
 
 /// What is remembered from frame to frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct GroupState {
+pub(crate) struct GroupState {
     /// An I or P picture of the present group was given up (`GOP_disturbed` in figure 1.2).
     pub disturbed: bool,
     /// What is known of the leading B pictures of the present group.
@@ -105,7 +105,7 @@ pub struct GroupState {
 
 /// What happens to C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
+pub(crate) enum Action {
     /// C moves into the empty W.
     Store,
     /// C overwrites W.
@@ -116,7 +116,7 @@ pub enum Action {
 
 /// One row: conditions, action, and the state after it. Rows do not overlap, and together they cover every case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Row {
+pub(crate) struct Row {
     /// The frame in C.
     pub incoming: Incoming,
     /// Allowed contents of W.
@@ -137,7 +137,7 @@ pub struct Row {
 
 impl Row {
     /// True when the row's conditions hold.
-    pub fn matches(&self, incoming: Incoming, waiting: Waiting, state: GroupState) -> bool {
+    pub(crate) fn matches(&self, incoming: Incoming, waiting: Waiting, state: GroupState) -> bool {
         self.incoming == incoming
             && self.waiting.contains(&waiting)
             && self.disturbed.is_none_or(|disturbed| disturbed == state.disturbed)
@@ -227,7 +227,7 @@ const fn bidirectional(
 }
 
 /// Every rule of optimised I-Frame Delay.
-pub const TABLE: &[Row] = {
+pub(crate) const TABLE: &[Row] = {
     use Action::{Drop, Replace, Store};
     use GroupKind::{BrokenLink, Closed, Open};
     use LeadingB::{BrokenLink as Gone, Decodable, ReferenceDropped};

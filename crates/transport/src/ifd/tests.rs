@@ -7,6 +7,7 @@ use framewire_media::access_unit::KeyKind;
 use framewire_units::Duration;
 use proptest::prelude::*;
 
+use super::table::{GroupKind, TABLE};
 use super::*;
 use crate::decisions::{play, steps};
 use crate::frame::Dependencies;
