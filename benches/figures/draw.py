@@ -21,12 +21,17 @@ import design
 import dropping
 import emulator
 import hybrid
+import ifd
 import ladder
 import links
+import measured
 import ouwens
 import real
 import results
 import scenario
+import serving
+import simulator
+import tfrc
 import transports
 import vtp
 from svg import Figure
@@ -39,13 +44,18 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "dropping": dropping.draw,
     "dropping-programs": dropping.draw_programs,
     "emulator": emulator.draw,
+    "ifd": ifd.draw,
     "ladder": ladder.draw,
     "links": links.draw,
+    "measured": measured.draw,
     "real": real.draw,
     "reproduce-balk": balk.draw,
     "reproduce-ouwens": ouwens.draw,
     "results": results.draw,
     "scenario": scenario.draw,
+    "serving": serving.draw,
+    "simulator": simulator.draw,
+    "tfrc": tfrc.draw,
     "transports": transports.draw,
     "vtp": vtp.draw,
     "vtp-hybrid": hybrid.draw,
