@@ -1,7 +1,5 @@
 //! Reading header fields, most significant bit first.
 
-use crate::headers::BadField;
-
 /// A cursor over the bits of a header. Fields are read in the order of the syntax tables.
 pub(crate) struct BitReader<'a> {
     bytes: &'a [u8],
@@ -46,6 +44,13 @@ impl<'a> BitReader<'a> {
     pub(crate) fn flag_of(&mut self, name: &'static str) -> Result<bool, BadField> {
         self.field(name, 1).map(|bit| bit == 1)
     }
+}
+
+/// A field of a header that has a value the standard does not allow, or is cut off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BadField {
+    pub(crate) name: &'static str,
+    pub(crate) value: Option<u32>,
 }
 
 #[cfg(test)]

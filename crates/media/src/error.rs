@@ -2,7 +2,7 @@ use std::io;
 
 use thiserror::Error;
 
-use crate::access_unit::Codec;
+use crate::codec::Codec;
 use crate::identify::OtherFormat;
 use crate::streaming_file::MAX_FRAME;
 

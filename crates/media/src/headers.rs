@@ -1,8 +1,8 @@
 //! The headers above the slices, as far as the frame index needs them.
 
-use crate::access_unit::Codec;
-use crate::bits::BitReader;
-use crate::index::{FrameRate, GopHeader, PictureType, SequenceHeader, TimeCode};
+use crate::bits::{BadField, BitReader};
+use crate::codec::Codec;
+use crate::picture::{FrameRate, GopHeader, PictureType, SequenceHeader, TimeCode};
 use crate::start_code::{self, value};
 
 /// Frame rates by `frame_rate_code` (table 6-4); codes 0 and 9 to 15 are forbidden or reserved.
@@ -18,13 +18,6 @@ const VARIABLE_BIT_RATE: u64 = 0x3_ffff;
 /// Values of `extension_start_code_identifier` (table 6-2).
 const SEQUENCE_EXTENSION: u32 = 1;
 const PICTURE_CODING_EXTENSION: u32 = 8;
-
-/// A field of a header that has a value the standard does not allow, or is cut off.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct BadField {
-    pub(crate) name: &'static str,
-    pub(crate) value: Option<u32>,
-}
 
 const CUT_OFF: BadField = BadField { name: "sequence header", value: None };
 

@@ -13,25 +13,8 @@
 
 use std::cmp::Reverse;
 
+pub use crate::picture_order::ReferenceMarks;
 use crate::picture_order::{COUNTS_OF_A_FRAME, PictureOrder};
-
-/// What the headers of a picture of H.264 say of the reference pictures that a decoder keeps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ReferenceMarks {
-    /// Frames that are kept at most: `max_num_ref_frames`, at least one.
-    pub max_frames: u8,
-    /// Frames in the two lists of its B slices, where those are not all named by modifications (8.2.4.3); 0 of others.
-    pub by_order: (u8, u8),
-    /// Frames that it orders to be used for short-term reference no longer (8.2.5.4), by their `frame_num`: the lowest bit
-    /// is the number before its own.
-    pub unmarks: u32,
-    /// `gaps_in_frame_num_value_allowed_flag`.
-    pub gaps_allowed: bool,
-    /// Frames that have to be held for its longest reference picture list to be full.
-    pub listed: u8,
-    /// Short-term reference frames that modifications of its lists name (8.2.4.3), as `unmarks` has them.
-    pub named: u32,
-}
 
 /// A frame that is marked as used for short-term reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

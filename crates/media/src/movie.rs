@@ -6,11 +6,12 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::{Bytes, BytesMut};
 
-use crate::access_unit::Codec;
+use crate::codec::Codec;
 use crate::error::{OpenError, ScanError};
 use crate::identify::identify;
-use crate::index::{Frame, FrameIndex, FrameRate, PictureStructure, SequenceHeader};
+use crate::index::{Frame, FrameIndex};
 use crate::order::DisplayOrder;
+use crate::picture::{FrameRate, PictureStructure, SequenceHeader};
 use crate::scanner::{CodedFrame, ScanSummary, Scanner};
 use crate::source::Source;
 use crate::start_code;
@@ -290,15 +291,6 @@ pub(crate) fn for_each_chunk(source: &impl ReadAt, mut take: impl FnMut(&[u8], u
         goes_on = take(next, read);
     }
     Ok(read)
-}
-
-/// Works out what follows from one frame to the next, and when they are shown.
-pub(crate) trait Indexer {
-    /// Takes the next frame in decode order, as the scanner found it, and adds what is known of it by then. It may be read
-    /// from `source`.
-    fn take(&mut self, frame: &mut Frame, coded: &CodedFrame, source: &dyn ReadAt) -> io::Result<()>;
-    /// All frames have come.
-    fn order(self: Box<Self>) -> DisplayOrder;
 }
 
 /// Every access unit, as the scanner finds it. What is no movie is refused where that is known.

@@ -1,7 +1,7 @@
 //! NAL units, the packets that H.264 and H.265 consist of (ITU-T H.264 and H.265, 7.3.1 and annex B).
 
 use crate::access_unit::Framing;
-use crate::headers::BadField;
+use crate::bits::BadField;
 use crate::start_code::{self, Parts};
 
 /// The NAL units of an access unit, with their headers, without trailing zeros. One whose length goes beyond the end

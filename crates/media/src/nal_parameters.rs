@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::access_unit::AccessUnitError;
-use crate::headers::BadField;
+use crate::bits::BadField;
 use crate::nal::RbspReader;
 
 /// `aspect_ratio_idc` that a width and a height follow (table E-1 of H.264, E.1 of H.265).

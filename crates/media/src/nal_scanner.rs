@@ -1,12 +1,13 @@
 //! Access units of an H.264 or H.265 byte stream (annex B of either), found incrementally.
 
-use crate::access_unit::Codec;
+use std::fmt::Debug;
+
+use crate::bits::BadField;
+use crate::codec::Codec;
 use crate::error::ScanError;
-use crate::headers::BadField;
-use crate::index::{FrameRate, PictureStructure, PictureType};
+use crate::picture::{FrameRate, PictureStructure, PictureType};
 use crate::scanner::{CodedFrame, Damage, ScanSummary, StartCodeScanner, Stated, StreamScanner, Tiling, UnitAssembler};
-use crate::start_code::{self, Unit};
-use crate::{h264, h265};
+use crate::start_code::Unit;
 
 /// How many bytes of a NAL unit are kept: parameter sets and slice headers are shorter, but for a sequence parameter
 /// set with many scaling lists or reference picture sets, of which no encoder at hand writes so many.
@@ -46,55 +47,33 @@ pub(crate) struct Slice {
     pub(crate) structure: PictureStructure,
 }
 
-#[derive(Debug)]
-enum Finder {
-    H264(h264::Finder),
-    H265(h265::Finder),
-}
+/// Tells what each NAL unit of a codec is to the access units around it.
+pub(crate) trait Finder: Debug + Default + Send + Sync {
+    /// What the next NAL unit is, without its start code.
+    fn role_of(&mut self, nal: &[u8]) -> Role;
 
-impl Finder {
-    fn role_of(&mut self, nal: &[u8]) -> Role {
-        match self {
-            Self::H264(finder) => finder.role_of(nal),
-            Self::H265(finder) => finder.role_of(nal),
-        }
-    }
-
-    fn stated(&self) -> Option<Stated> {
-        match self {
-            Self::H264(finder) => finder.stated(),
-            Self::H265(finder) => finder.stated(),
-        }
-    }
+    /// What the sequence states, once that is known.
+    fn stated(&self) -> Option<Stated>;
 }
 
 /// Puts NAL units together to access units.
 #[derive(Debug)]
-struct Assembler {
+struct Assembler<F> {
     codec: Codec,
-    finder: Finder,
+    finder: F,
     /// Where what precedes the next picture begins.
     pending: Option<u64>,
     frames: Tiling,
     damage: Damage,
 }
 
-/// That of H.264.
-pub(crate) fn h264() -> Box<dyn StreamScanner> {
-    scanner(Codec::H264, Finder::H264(h264::Finder::default()))
-}
-
-/// That of H.265.
-pub(crate) fn h265() -> Box<dyn StreamScanner> {
-    scanner(Codec::H265, Finder::H265(h265::Finder::default()))
-}
-
-fn scanner(codec: Codec, finder: Finder) -> Box<dyn StreamScanner> {
-    let (frames, damage) = (Tiling::default(), Damage::default());
+/// The scanner of a codec whose access units this finds.
+pub(crate) fn scanner<F: Finder + 'static>(codec: Codec) -> Box<dyn StreamScanner> {
+    let (finder, frames, damage) = (F::default(), Tiling::default(), Damage::default());
     Box::new(StartCodeScanner::new(Assembler { codec, finder, pending: None, frames, damage }))
 }
 
-impl UnitAssembler<KEPT> for Assembler {
+impl<F: Finder> UnitAssembler<KEPT> for Assembler<F> {
     fn take(&mut self, unit: &Unit<KEPT>, sink: &mut dyn FnMut(CodedFrame)) {
         // `zero_byte` belongs to the NAL unit that it stands before (B.1).
         let start = unit.offset - u64::from(unit.zero_before);
@@ -124,7 +103,7 @@ impl UnitAssembler<KEPT> for Assembler {
     }
 }
 
-impl Assembler {
+impl<F: Finder> Assembler<F> {
     fn take_slice(&mut self, start: u64, slice: Slice, sink: &mut dyn FnMut(CodedFrame)) {
         let before = self.pending.take();
         match self.frames.open_mut() {
@@ -138,22 +117,4 @@ impl Assembler {
             }
         }
     }
-}
-
-/// Start codes that are looked at to recognise what a stream is.
-const START_CODES_CHECKED: usize = 4_096;
-
-/// NAL unit headers begin with a zero bit; the headers of MPEG video have start codes from here on.
-const FIRST_THAT_IS_NO_NAL_UNIT: u8 = 0x80;
-
-/// Which of the two a byte stream is: the first sequence parameter set that is well formed decides. `None` for MPEG
-/// video and anything else.
-pub(crate) fn codec_of(stream: &[u8]) -> Option<Codec> {
-    let nals = start_code::parts(stream).filter(|nal| !nal.is_empty()).take(START_CODES_CHECKED);
-    let mut nals = nals.take_while(|nal| nal[0] < FIRST_THAT_IS_NO_NAL_UNIT);
-    nals.find_map(|nal| match () {
-        () if h265::is_sequence_parameter_set(nal) => Some(Codec::H265),
-        () if h264::is_sequence_parameter_set(nal) => Some(Codec::H264),
-        () => None,
-    })
 }

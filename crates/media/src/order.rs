@@ -3,14 +3,24 @@
 use std::io;
 use std::time::Duration;
 
-use crate::index::{Frame, FrameRate, PictureType, sorted_by};
-use crate::movie::Indexer;
+use crate::index::{Frame, sorted_by};
+
+use crate::picture::{FrameRate, PictureType};
 use crate::references::{ReferenceTracker, key_kind};
 use crate::scanner::CodedFrame;
 use crate::streaming_file::ReadAt;
 
 /// Temporal references count modulo this (6.3.9).
 const TEMPORAL_REFERENCES: i64 = 1024;
+
+/// Works out what follows from one frame to the next, and when they are shown.
+pub(crate) trait Indexer {
+    /// Takes the next frame in decode order, as the scanner found it, and adds what is known of it by then. It may be read
+    /// from `source`.
+    fn take(&mut self, frame: &mut Frame, coded: &CodedFrame, source: &dyn ReadAt) -> io::Result<()>;
+    /// All frames have come.
+    fn order(self: Box<Self>) -> DisplayOrder;
+}
 
 /// Which frame of a stream is shown and decoded when: known when all of its frames are.
 #[derive(Clone, Debug)]

@@ -3,9 +3,10 @@
 use std::io;
 
 use crate::error::OpenError;
-use crate::index::{Frame, FrameRate, SequenceHeader};
+use crate::index::Frame;
 use crate::movie::read_frames;
 use crate::order::DisplayOrder;
+use crate::picture::{FrameRate, SequenceHeader};
 use crate::streaming_file::ReadAt;
 
 /// What is known of a stream when all of its frames were seen.

@@ -1,7 +1,7 @@
 //! What P and B pictures of MPEG-1 and MPEG-2 video refer to (6.1.1.3, 6.1.1.6).
 
 use crate::access_unit::KeyKind;
-use crate::index::{GopHeader, PictureType};
+use crate::picture::{GopHeader, PictureType};
 
 /// A reference frame.
 #[derive(Clone, Copy, Debug)]

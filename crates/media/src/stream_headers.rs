@@ -7,7 +7,9 @@
 
 use memchr::memmem;
 
-use crate::access_unit::{AccessUnit, AccessUnitError, Codec};
+use crate::access_unit::{AccessUnit, AccessUnitError};
+
+use crate::codec::Codec;
 use crate::nal::RbspReader;
 
 /// More than this no stream needs: beyond it all are forgotten.

@@ -2,10 +2,10 @@
 
 use std::io;
 
-use crate::codec::UnitReader;
-use crate::index::{Frame, PictureType, sorted_by};
-use crate::movie::Indexer;
-use crate::order::DisplayOrder;
+use crate::index::{Frame, sorted_by};
+use crate::order::{DisplayOrder, Indexer};
+use crate::picture::PictureType;
+use crate::profile::UnitReader;
 use crate::scanner::CodedFrame;
 use crate::streaming_file::ReadAt;
 

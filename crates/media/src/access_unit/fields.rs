@@ -5,20 +5,8 @@
 //! A decoder shows frames. Without one of its fields a frame is damaged, and so is what refers to it. So both fields
 //! are kept, or both given up.
 
-use crate::access_unit::AccessUnit;
+use crate::access_unit::{AccessUnit, FramePart};
 use crate::picture_order::PictureNumbers;
-
-/// What of its frame an access unit holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum FramePart {
-    /// All of it: a frame picture, or both of its fields.
-    #[default]
-    Whole,
-    /// One field. Its frame lacks the other, which comes next or is lost.
-    FirstField,
-    /// The field that the frame of the unit before wanted.
-    SecondField,
-}
 
 impl AccessUnit {
     /// Makes the unit of a whole frame from that of its first field: with what the second one refers to. Type, place

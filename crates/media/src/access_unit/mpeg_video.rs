@@ -1,10 +1,11 @@
 //! Access units of MPEG-1 and MPEG-2 video. Clauses are those of ISO/IEC 13818-2.
 
 use crate::access_unit::{AccessUnit, AccessUnitError, FramePart};
-use crate::codec::{Profile, UnitReader};
-use crate::headers::{self, BadField, CodedPicture, Extension, Parity, PictureCoding, PictureHeader};
-use crate::index::{GopHeader, PictureType};
+use crate::bits::BadField;
+use crate::headers::{self, CodedPicture, Extension, Parity, PictureCoding, PictureHeader};
 use crate::order;
+use crate::picture::{GopHeader, PictureType};
+use crate::profile::{Profile, UnitReader};
 use crate::recovery::Recovery;
 use crate::references::{ReferenceTracker, key_kind};
 use crate::scanner;

@@ -1,7 +1,9 @@
 //! One reader for every codec.
 
-use crate::access_unit::{AccessUnit, AccessUnitError, Codec, Framing};
-use crate::codec::UnitReader;
+use crate::access_unit::{AccessUnit, AccessUnitError, Framing};
+
+use crate::codec::Codec;
+use crate::profile::UnitReader;
 
 /// Reads access units in decode order.
 ///

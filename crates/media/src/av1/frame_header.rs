@@ -3,8 +3,7 @@
 use crate::av1::obu::Layer;
 use crate::av1::sequence::{FrameIdBits, SequenceHeader};
 use crate::av1::short_signaling;
-use crate::bits::BitReader;
-use crate::headers::BadField;
+use crate::bits::{BadField, BitReader};
 
 /// `NUM_REF_FRAMES`: frames that a decoder keeps to refer to (section 3).
 pub(crate) const SLOTS: usize = 8;

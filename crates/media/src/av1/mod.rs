@@ -16,9 +16,9 @@ use crate::av1::obu::{Layer, Obu, obu_type};
 use crate::av1::scanner::Av1Scanner;
 use crate::av1::sequence::SequenceHeader;
 use crate::av1::slots::{Slots, StoredFrame};
-use crate::codec::{Profile, UnitReader};
-use crate::headers::BadField;
-use crate::index::PictureType;
+use crate::bits::BadField;
+use crate::picture::PictureType;
+use crate::profile::{Profile, UnitReader};
 use crate::recovery::Recovery;
 use crate::unit_index::{ShownBy, UnitIndexer};
 

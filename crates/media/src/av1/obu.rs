@@ -1,7 +1,6 @@
 //! Open bitstream units, the packets that AV1 consists of, in the low-overhead format (5.2, 5.3).
 
-use crate::bits::BitReader;
-use crate::headers::BadField;
+use crate::bits::{BadField, BitReader};
 
 /// Values of `obu_type` (6.2.2), up to which all are known but for some before padding.
 pub(crate) mod obu_type {

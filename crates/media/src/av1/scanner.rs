@@ -3,10 +3,10 @@
 use super::frame_header::{FrameHeader, SLOTS};
 use super::obu::{self, Layer, obu_type};
 use super::sequence::SequenceHeader;
-use crate::access_unit::Codec;
+use crate::bits::BadField;
+use crate::codec::Codec;
 use crate::error::ScanError;
-use crate::headers::BadField;
-use crate::index::{FrameRate, PictureType};
+use crate::picture::{FrameRate, PictureType};
 use crate::scanner::{CodedFrame, Damage, ScanSummary, Stated, StreamScanner, Tiling};
 
 /// Bytes of a header that are kept: all of a sequence header with 32 operating points, the most that there are (5.5.1).

@@ -1,9 +1,8 @@
 //! The sequence header (5.5), as far as frame headers need it.
 
 use crate::av1::obu::Layer;
-use crate::bits::BitReader;
-use crate::headers::BadField;
-use crate::index::FrameRate;
+use crate::bits::{BadField, BitReader};
+use crate::picture::FrameRate;
 
 /// `SELECT_SCREEN_CONTENT_TOOLS` and `SELECT_INTEGER_MV` (section 3): each frame states it.
 const SELECT: u32 = 2;

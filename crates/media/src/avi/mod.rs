@@ -12,7 +12,7 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use crate::avi::riff::{Chunk, chunks, four};
-use crate::index::FrameRate;
+use crate::picture::FrameRate;
 use crate::source::Source;
 use crate::streaming_file::ReadAt;
 

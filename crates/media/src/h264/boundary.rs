@@ -1,9 +1,10 @@
 //! Where access units begin in a byte stream (ITU-T H.264, 7.4.1.2.3 and 7.4.1.2.4).
 
-use crate::h264::parameter_sets::ParameterSets;
+use crate::h264::parameter_sets::{ParameterSets, SequenceParameterSet};
 use crate::h264::slice_header::{Fields, PictureHeader, SliceHeader, nal_type};
-use crate::index::PictureStructure;
-use crate::nal_scanner::{Role, Slice};
+use crate::nal_parameters::ParameterSet;
+use crate::nal_scanner::{self, Role, Slice};
+use crate::picture::PictureStructure;
 use crate::scanner::Stated;
 
 /// Tells what each NAL unit is to the access units around it.
@@ -15,8 +16,8 @@ pub(crate) struct Finder {
     stated: Option<Stated>,
 }
 
-impl Finder {
-    pub(crate) fn role_of(&mut self, nal: &[u8]) -> Role {
+impl nal_scanner::Finder for Finder {
+    fn role_of(&mut self, nal: &[u8]) -> Role {
         let Some((&header, payload)) = nal.split_first() else { return Role::Within };
         match header & 0x1f {
             nal_type::SEQUENCE_PARAMETER_SET => Role::of_parameter_set(self.sets.take_sequence(payload)),
@@ -29,6 +30,12 @@ impl Finder {
         }
     }
 
+    fn stated(&self) -> Option<Stated> {
+        self.stated
+    }
+}
+
+impl Finder {
     fn role_of_slice(&mut self, nal: &[u8]) -> Role {
         let slice = match SliceHeader::parse(nal, &self.sets) {
             Ok(slice) if slice.is_redundant => return Role::Within,
@@ -67,8 +74,11 @@ impl Finder {
             });
         }
     }
+}
 
-    pub(crate) fn stated(&self) -> Option<Stated> {
-        self.stated
-    }
+/// Whether a NAL unit is a sequence parameter set, and well formed.
+pub(crate) fn is_sequence_parameter_set(nal: &[u8]) -> bool {
+    nal.split_first().is_some_and(|(header, payload)| {
+        header & 0x1f == nal_type::SEQUENCE_PARAMETER_SET && SequenceParameterSet::parse(payload).is_ok()
+    })
 }

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use crate::h264::buffer::{Numbering, ReferenceBuffer, StoredFrame};
 use crate::h264::slice_header::{Fields, ListHeader, Modification};
-use crate::index::PictureType;
+use crate::picture::PictureType;
 
 /// An entry of a reference picture list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

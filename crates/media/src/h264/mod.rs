@@ -1,6 +1,6 @@
 //! H.264 (ITU-T H.264): access units and what they refer to. Clauses are those of the 2021 edition.
 
-mod boundary;
+pub(crate) mod boundary;
 mod buffer;
 pub(crate) mod gaps;
 mod lists;
@@ -11,22 +11,23 @@ mod picture_order;
 mod slice_header;
 mod tracker;
 
-pub(crate) use boundary::Finder;
+use crate::access_unit::{AccessUnit, AccessUnitError, FramePart, Framing, KeyKind};
 
-use crate::access_unit::{AccessUnit, AccessUnitError, Codec, FramePart, Framing, KeyKind};
-use crate::codec::{Profile, UnitReader, whole};
+use crate::codec::Codec;
+use crate::h264::boundary::Finder;
 use crate::h264::gaps::MIN_LENGTH_SIZE;
-use crate::h264::numbers::PictureNumbers;
 use crate::h264::open_picture::OpenPicture;
-use crate::h264::parameter_sets::{ParameterSets, SequenceParameterSet};
+use crate::h264::parameter_sets::ParameterSets;
 use crate::h264::picture_order::order_of;
 use crate::h264::slice_header::{Marking, PictureHeader, SliceHeader, nal_type};
 use crate::h264::tracker::{PictureTracker, RecoveryQuality};
-use crate::index::PictureType;
 use crate::nal::{NalUnits, sei_messages};
-use crate::nal_parameters::{ParameterSet, take_listed};
+use crate::nal_detection;
+use crate::nal_parameters::take_listed;
 use crate::nal_scanner;
-use crate::picture_order::{Entry, OutputRule, PictureOrder, turn_of};
+use crate::picture::PictureType;
+use crate::picture_order::{Entry, OutputRule, PictureNumbers, PictureOrder, turn_of};
+use crate::profile::{Profile, UnitReader, whole};
 use crate::recovery::RecoveryFollower;
 use crate::unit_index::{ShownBy, UnitIndexer};
 
@@ -48,9 +49,9 @@ pub(crate) const PROFILE: Profile = Profile {
     holds_sequence: Some(|unit| unit.first().is_some_and(|first| first & 0x1f == 7)),
     holds_picture_data: Some(|unit| unit.first().is_some_and(|first| (1..=5).contains(&(first & 0x1f)))),
     reader: |framing| Box::new(Reader::new(framing)),
-    scanner: Some(nal_scanner::h264),
+    scanner: Some(|| nal_scanner::scanner::<Finder>(Codec::H264)),
     indexer: || UnitIndexer::of(Reader::new(Framing::ByteStream).of_whole_stream(), ShownBy::Headers),
-    recognises: |head| nal_scanner::codec_of(head) == Some(Codec::H264),
+    recognises: |head| nal_detection::codec_of(head) == Some(Codec::H264),
 };
 
 /// Reads one access unit after the other: a frame, one of its fields, or both.
@@ -314,11 +315,4 @@ fn recovery_point(payload: &[u8]) -> Option<RecoveryPoint> {
 fn temporal_layer(payload: &[u8]) -> Option<u8> {
     let [first, _, third, ..] = payload else { return None };
     (first & 0x80 != 0).then_some(third >> 5)
-}
-
-/// Whether a NAL unit is a sequence parameter set, and well formed.
-pub(crate) fn is_sequence_parameter_set(nal: &[u8]) -> bool {
-    nal.split_first().is_some_and(|(header, payload)| {
-        header & 0x1f == nal_type::SEQUENCE_PARAMETER_SET && SequenceParameterSet::parse(payload).is_ok()
-    })
 }

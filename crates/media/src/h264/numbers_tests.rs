@@ -3,9 +3,9 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::codec::UnitReader;
 use crate::h264::Reader;
 use crate::nal::RbspReader;
+use crate::profile::UnitReader;
 
 const SLICE_HEADER: u8 = 0x41;
 

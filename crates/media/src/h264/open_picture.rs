@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use crate::h264::buffer::{Limits, Numbering, StoredFrame};
 use crate::h264::lists::CurrentPicture;
-use crate::h264::numbers::PictureNumbers;
 use crate::h264::picture_order::{Orders, order_of};
 use crate::h264::slice_header::{ListHeader, PictureHeader};
 use crate::held_references::{ReferenceMarks, bit_of};
-use crate::index::PictureType;
+use crate::picture::PictureType;
+use crate::picture_order::PictureNumbers;
 
 /// A picture whose slices are coming.
 #[derive(Clone, Debug)]

@@ -1,9 +1,9 @@
 //! Sequence and picture parameter sets (ITU-T H.264, 7.3.2.1 and 7.3.2.2), as far as slice headers need them.
 
-use crate::headers::BadField;
-use crate::index::FrameRate;
+use crate::bits::BadField;
 use crate::nal::RbspReader;
 use crate::nal_parameters::{self, Cropping, ParameterSet, ceil_log2, default_active, skip_signal_description};
+use crate::picture::FrameRate;
 
 /// Profiles whose sequence parameter sets state the chroma format (7.3.2.1.1).
 const PROFILES_WITH_CHROMA_FORMAT: [u32; 13] = [100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135];

@@ -1,10 +1,10 @@
 //! Slice headers (ITU-T H.264, 7.3.3), up to the marking of reference pictures.
 
+use crate::bits::BadField;
 use crate::h264::parameter_sets::{ParameterSets, PictureOrder, PictureParameterSet, SequenceParameterSet};
-use crate::headers::BadField;
-use crate::index::PictureType;
 use crate::nal::RbspReader;
 use crate::nal_parameters::SliceError;
+use crate::picture::PictureType;
 
 /// `nal_unit_type` (table 7-1).
 pub(crate) mod nal_type {

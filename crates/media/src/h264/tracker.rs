@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use crate::h264::buffer::{DecodedPicture, Limits, ReferenceBuffer, StoredFrame};
 use crate::h264::lists::{CurrentPicture, Displaced, Entry, reference_lists};
-use crate::h264::numbers::PictureNumbers;
 use crate::h264::open_picture::OpenPicture;
 use crate::h264::parameter_sets::{PictureOrder, SequenceParameterSet};
 use crate::h264::picture_order::{OrderCounter, Orders, order_of};
 use crate::h264::slice_header::{ListHeader, Marking, PictureHeader};
-use crate::index::PictureType;
+use crate::picture::PictureType;
+use crate::picture_order::PictureNumbers;
 
 /// Slices of one picture with lists of their own that are looked into; beyond that it refers to all there is.
 const MAX_DIFFERENT_LISTS: usize = 64;

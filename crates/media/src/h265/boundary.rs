@@ -1,9 +1,10 @@
 //! Where access units begin in a byte stream (ITU-T H.265, 7.4.2.4.4).
 
-use crate::h265::parameter_sets::ParameterSets;
+use crate::h265::parameter_sets::{ParameterSets, SequenceParameterSet};
 use crate::h265::slice_header::{NalHeader, SliceHeader, nal_type};
-use crate::index::{PictureStructure, PictureType};
-use crate::nal_scanner::{Role, Slice};
+use crate::nal_parameters::ParameterSet;
+use crate::nal_scanner::{self, Role, Slice};
+use crate::picture::{PictureStructure, PictureType};
 use crate::scanner::Stated;
 
 /// Tells what each NAL unit is to the access units around it.
@@ -13,8 +14,8 @@ pub(crate) struct Finder {
     stated: Option<Stated>,
 }
 
-impl Finder {
-    pub(crate) fn role_of(&mut self, nal: &[u8]) -> Role {
+impl nal_scanner::Finder for Finder {
+    fn role_of(&mut self, nal: &[u8]) -> Role {
         let Some((header, payload)) = NalHeader::split(nal).filter(|(header, _)| header.layer == 0) else {
             return Role::Within;
         };
@@ -29,6 +30,12 @@ impl Finder {
         }
     }
 
+    fn stated(&self) -> Option<Stated> {
+        self.stated
+    }
+}
+
+impl Finder {
     fn role_of_slice(&mut self, header: NalHeader, payload: &[u8]) -> Role {
         match SliceHeader::parse(header, payload, &self.sets) {
             Ok(Some(slice)) => {
@@ -64,8 +71,12 @@ impl Finder {
             });
         }
     }
+}
 
-    pub(crate) fn stated(&self) -> Option<Stated> {
-        self.stated
-    }
+/// Whether a NAL unit is a sequence parameter set of the base layer, and well formed.
+pub(crate) fn is_sequence_parameter_set(nal: &[u8]) -> bool {
+    NalHeader::split(nal).is_some_and(|(header, payload)| {
+        let is_meant = header.nal_type == nal_type::SEQUENCE_PARAMETER_SET && header.layer == 0;
+        is_meant && SequenceParameterSet::parse(payload).is_ok()
+    })
 }

@@ -2,26 +2,28 @@
 //! layer is read; pictures of other layers (SHVC, MV-HEVC) count for nothing, and of screen content coding, pictures
 //! that refer to themselves are not known.
 
-mod boundary;
+pub(crate) mod boundary;
 mod fields;
 mod parameter_sets;
 mod reference_set;
 mod slice_header;
 mod tracker;
 
-pub(crate) use boundary::Finder;
+use crate::access_unit::{AccessUnit, AccessUnitError, FramePart, Framing, KeyKind};
 
-use crate::access_unit::{AccessUnit, AccessUnitError, Codec, FramePart, Framing, KeyKind};
-use crate::codec::{Profile, UnitReader, whole};
+use crate::codec::Codec;
+use crate::h265::boundary::Finder;
 use crate::h265::fields::{FieldPicture, picture_structure};
-use crate::h265::parameter_sets::{ParameterSets, SequenceParameterSet};
+use crate::h265::parameter_sets::ParameterSets;
 use crate::h265::slice_header::{NalHeader, SliceHeader, nal_type};
 use crate::h265::tracker::{OpenPicture, PictureTracker};
-use crate::index::PictureType;
 use crate::nal::{NalUnits, sei_messages};
-use crate::nal_parameters::{ParameterSet, take_listed};
+use crate::nal_detection;
+use crate::nal_parameters::take_listed;
 use crate::nal_scanner;
+use crate::picture::PictureType;
 use crate::picture_order::{Entry, OutputRule, PictureOrder, turn_of};
+use crate::profile::{Profile, UnitReader, whole};
 use crate::recovery::RecoveryFollower;
 use crate::unit_index::{ShownBy, UnitIndexer};
 
@@ -43,9 +45,9 @@ pub(crate) const PROFILE: Profile = Profile {
     holds_sequence: Some(|unit| unit.first().is_some_and(|first| (first >> 1) & 0x3f == 33)),
     holds_picture_data: Some(|unit| unit.first().is_some_and(|first| (first >> 1) & 0x3f < 32)),
     reader: |framing| Box::new(Reader::new(framing).pairing_fields()),
-    scanner: Some(nal_scanner::h265),
+    scanner: Some(|| nal_scanner::scanner::<Finder>(Codec::H265)),
     indexer: || UnitIndexer::of(Reader::new(Framing::ByteStream), ShownBy::Headers),
-    recognises: |head| nal_scanner::codec_of(head) == Some(Codec::H265),
+    recognises: |head| nal_detection::codec_of(head) == Some(Codec::H265),
 };
 
 /// Reads one access unit after the other.
@@ -320,12 +322,4 @@ pub(crate) fn break_link(unit: &[u8], framing: Framing) -> Option<Vec<u8>> {
         broken[place] = nal_type::BLA_W_LP << 1;
     }
     Some(broken)
-}
-
-/// Whether a NAL unit is a sequence parameter set of the base layer, and well formed.
-pub(crate) fn is_sequence_parameter_set(nal: &[u8]) -> bool {
-    NalHeader::split(nal).is_some_and(|(header, payload)| {
-        let is_meant = header.nal_type == nal_type::SEQUENCE_PARAMETER_SET && header.layer == 0;
-        is_meant && SequenceParameterSet::parse(payload).is_ok()
-    })
 }

@@ -1,10 +1,10 @@
 //! Sequence and picture parameter sets (ITU-T H.265, 7.3.2.2 and 7.3.2.3), as far as slice headers need them.
 
+use crate::bits::BadField;
 use crate::h265::reference_set::ShortTermSet;
-use crate::headers::BadField;
-use crate::index::FrameRate;
 use crate::nal::RbspReader;
 use crate::nal_parameters::{self, Cropping, ParameterSet, ceil_log2, default_active, skip_signal_description};
+use crate::picture::FrameRate;
 
 /// The largest side of any level is Sqrt(MaxLumaPs * 8) = 16,888 samples (A.4.1, level 6.2; 7.2 has 33,776).
 const MAX_SIDE: u32 = 33_776;

@@ -1,6 +1,6 @@
 //! Short-term reference picture sets (ITU-T H.265, 7.3.7 and 7.4.8).
 
-use crate::headers::BadField;
+use crate::bits::BadField;
 use crate::nal::RbspReader;
 
 /// No decoder holds more pictures: `sps_max_dec_pic_buffering_minus1` is at most 15 (A.4.2).

@@ -1,11 +1,11 @@
 //! Slice segment headers (ITU-T H.265, 7.3.6), up to the modification of reference picture lists.
 
+use crate::bits::BadField;
 use crate::h265::parameter_sets::{ParameterSets, PictureParameterSet, SequenceParameterSet};
 use crate::h265::reference_set::ShortTermSet;
-use crate::headers::BadField;
-use crate::index::PictureType;
 use crate::nal::RbspReader;
 use crate::nal_parameters::{SliceError, ceil_log2};
+use crate::picture::PictureType;
 
 /// `nal_unit_type` (table 7-1).
 pub(crate) mod nal_type {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::h265::slice_header::{ListHeader, NalHeader, PictureReferences};
-use crate::index::PictureType;
+use crate::picture::PictureType;
 use crate::picture_order::kept_at;
 
 /// A picture that later ones may refer to.

@@ -1,6 +1,6 @@
 //! Whether levels are the same movie, frame by frame.
 
-use crate::access_unit::Codec;
+use crate::codec::Codec;
 use crate::ladder::{Difference, LadderError, Level, LevelFrame, MAX_LEVELS};
 
 /// Compares every level with level 0, and sizes with the level below.

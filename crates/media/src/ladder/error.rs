@@ -4,11 +4,13 @@ use std::io;
 use framewire_units::DataSize;
 use thiserror::Error;
 
-use crate::access_unit::{AccessUnitError, Codec};
+use crate::access_unit::AccessUnitError;
+
 use crate::avi::{AviError, FourCc};
+use crate::codec::Codec;
 use crate::error::{OpenError, ScanError};
-use crate::index::FrameRate;
 use crate::ladder::MAX_LEVELS;
+use crate::picture::FrameRate;
 
 /// Why a file cannot be a level.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -7,11 +7,14 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use framewire_units::{Bitrate, DataSize};
 
-use crate::access_unit::{Codec, KeyKind};
+use crate::access_unit::KeyKind;
+
 use crate::avi::Avi;
-use crate::index::{FrameIndex, FrameRate, PictureType};
+use crate::codec::Codec;
+use crate::index::FrameIndex;
 use crate::ladder::{LevelError, mpeg4};
 use crate::movie::head_of;
+use crate::picture::{FrameRate, PictureType};
 use crate::source::{Joined, Source};
 use crate::start_code;
 use crate::streaming_file::ReadAt;

@@ -17,8 +17,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use framewire_units::{Bitrate, DataSize};
 
-use crate::access_unit::{Codec, KeyKind};
-use crate::index::FrameRate;
+use crate::access_unit::KeyKind;
+
+use crate::codec::Codec;
+use crate::picture::FrameRate;
 pub use error::{Difference, LadderError, LevelError};
 pub use level::{Level, LevelFrame};
 

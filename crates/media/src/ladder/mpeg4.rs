@@ -3,13 +3,16 @@
 
 use std::ops::Range;
 
-use crate::access_unit::{AccessUnitReader, Codec, Framing};
+use crate::access_unit::{AccessUnitReader, Framing};
+
 use crate::avi::Avi;
+use crate::codec::Codec;
 use crate::error::ScanError;
-use crate::index::{FrameIndex, FrameRate};
+use crate::index::FrameIndex;
 use crate::ladder::level::Parts;
 use crate::ladder::{LevelError, LevelFrame};
 use crate::mpeg4::headers::{DEFAULT_VERSION, VideoObjectLayer, VopHeader, is_layer, value, visual_object_version};
+use crate::picture::FrameRate;
 use crate::source::Source;
 use crate::start_code;
 use crate::streaming_file::MAX_FRAME;

@@ -9,11 +9,11 @@ use std::io;
 
 use self::scanner::JpegScanner;
 use crate::access_unit::{AccessUnit, AccessUnitError, FramePart, KeyKind};
-use crate::codec::{Profile, UnitReader};
-use crate::headers::BadField;
-use crate::index::{Frame, PictureType};
-use crate::movie::Indexer;
-use crate::order::DisplayOrder;
+use crate::bits::BadField;
+use crate::index::Frame;
+use crate::order::{DisplayOrder, Indexer};
+use crate::picture::PictureType;
+use crate::profile::{Profile, UnitReader};
 use crate::recovery::Recovery;
 use crate::scanner::CodedFrame;
 use crate::streaming_file::ReadAt;

@@ -3,9 +3,9 @@
 use memchr::memchr;
 
 use super::{SIZE_BYTES, Size, is_start_of_frame, marker, size_of, stands_alone};
-use crate::access_unit::Codec;
+use crate::codec::Codec;
 use crate::error::ScanError;
-use crate::index::{FrameRate, PictureType};
+use crate::picture::{FrameRate, PictureType};
 use crate::scanner::{CodedFrame, Damage, ScanSummary, Stated, StreamScanner, Tiling};
 
 /// What the next byte is.

@@ -3,9 +3,10 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::access_unit::{AccessUnitReader, Codec, Framing};
+use crate::access_unit::{AccessUnitReader, Framing};
+use crate::codec::Codec;
 use crate::error::ScanError;
-use crate::index::FrameRate;
+use crate::picture::FrameRate;
 use crate::scanner::{Damage, ScanSummary, Scanner};
 
 const RATE: FrameRate = FrameRate { numerator: 25, denominator: 1 };

@@ -1,8 +1,8 @@
 //! When VOPs are shown, from the seconds and ticks in their headers (6.3.4 and 6.3.5, `time_code`, `modulo_time_base`,
 //! `vop_time_increment`).
 
-use crate::index::{PictureType, TimeCode};
 use crate::mpeg4::headers::VopHeader;
+use crate::picture::{PictureType, TimeCode};
 
 /// Counts whole seconds from VOP to VOP.
 #[derive(Clone, Copy, Debug, Default)]

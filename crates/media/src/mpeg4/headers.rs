@@ -1,8 +1,7 @@
 //! Headers of MPEG-4 part 2, as far as dropping needs them. Clauses are those of ISO/IEC 14496-2:2004.
 
-use crate::bits::BitReader;
-use crate::headers::BadField;
-use crate::index::{GopHeader, PictureType, TimeCode};
+use crate::bits::{BadField, BitReader};
+use crate::picture::{GopHeader, PictureType, TimeCode};
 
 /// Values of start codes (table 6-3).
 pub(crate) mod value {

@@ -10,12 +10,12 @@ mod scanner;
 use std::collections::BTreeSet;
 
 use crate::access_unit::{AccessUnit, AccessUnitError, FramePart, KeyKind};
-use crate::codec::{Profile, UnitReader};
-use crate::headers::BadField;
-use crate::index::{GopHeader, PictureType};
+use crate::bits::BadField;
 use crate::mpeg4::clock::VopClock;
 use crate::mpeg4::headers::{VideoObjectLayer, VopHeader, is_header, is_layer, value};
-use crate::nal_scanner;
+use crate::nal_detection;
+use crate::picture::{GopHeader, PictureType};
+use crate::profile::{Profile, UnitReader};
 use crate::recovery::Recovery;
 use crate::references::{ReferenceTracker, key_kind};
 use crate::start_code;
@@ -49,7 +49,7 @@ const HEADERS_CHECKED: usize = 64;
 /// Whether a stream begins with the headers of a layer.
 pub(crate) fn recognises(head: &[u8]) -> bool {
     let values = start_code::parts(head).filter_map(|part| part.first().copied()).take(HEADERS_CHECKED);
-    values.take_while(|&value| is_header(value)).any(is_layer) && nal_scanner::codec_of(head).is_none()
+    values.take_while(|&value| is_header(value)).any(is_layer) && nal_detection::codec_of(head).is_none()
 }
 
 /// Reads one access unit after the other.

@@ -1,6 +1,6 @@
 //! How many frames are shown in a second, from the times in the headers of VOPs.
 
-use crate::index::FrameRate;
+use crate::picture::FrameRate;
 
 /// Distances that are counted one by one: more than a stream has whose VOPs keep to a rate, with some left out.
 const MOST_DISTANCES: usize = 16;

@@ -3,10 +3,10 @@
 use super::clock::VopClock;
 use super::headers::{self, VideoObjectLayer, VopHeader, is_header, is_layer, value};
 use super::pace::Pace;
-use crate::access_unit::Codec;
+use crate::bits::BadField;
+use crate::codec::Codec;
 use crate::error::ScanError;
-use crate::headers::BadField;
-use crate::index::{FrameRate, PictureType};
+use crate::picture::{FrameRate, PictureType};
 use crate::scanner::{CodedFrame, Damage, ScanSummary, StartCodeScanner, Stated, StreamScanner, Tiling, UnitAssembler};
 use crate::start_code::Unit;
 

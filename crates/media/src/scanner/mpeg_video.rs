@@ -1,9 +1,10 @@
 //! Access units of MPEG-1 and MPEG-2 video: frame pictures, or the field pictures of one frame, with the headers before them.
 
 use super::{CodedFrame, Damage, ScanSummary, StartCodeScanner, StreamScanner, Tiling, UnitAssembler};
+use crate::bits::BadField;
 use crate::error::ScanError;
-use crate::headers::{self, BadField, CodedPicture, Extension, Parity, PictureCoding, PictureHeader};
-use crate::index::{FrameRate, GopHeader, PictureStructure, SequenceHeader};
+use crate::headers::{self, CodedPicture, Extension, Parity, PictureCoding, PictureHeader};
+use crate::picture::{FrameRate, GopHeader, PictureStructure, SequenceHeader};
 use crate::start_code::{KEPT_OF_HEADERS, Unit, value};
 
 /// The scanner of MPEG-1 and MPEG-2 video.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{CodedFrame, ScanSummary, StreamScanner, Tiling};
 use crate::error::ScanError;
-use crate::index::FrameRate;
+use crate::picture::FrameRate;
 use crate::start_code::{Unit, UnitCutter};
 
 /// Puts the units of one codec together to access units. Of each unit `KEPT` bytes are kept.

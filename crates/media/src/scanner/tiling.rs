@@ -1,9 +1,9 @@
 //! How access units tile a stream, and what is said of it at its end.
 
 use super::{CodedFrame, Damage, ScanSummary};
-use crate::access_unit::Codec;
+use crate::codec::Codec;
 use crate::error::ScanError;
-use crate::index::{FrameRate, SequenceHeader};
+use crate::picture::{FrameRate, SequenceHeader};
 
 /// Access units tile a stream: each ends where the next begins, and the last one with the stream.
 #[derive(Debug, Default)]

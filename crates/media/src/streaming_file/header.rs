@@ -29,10 +29,10 @@ use std::time::Duration;
 
 use framewire_units::{Bitrate, DataSize};
 
-use crate::access_unit::Codec;
-use crate::index::FrameRate;
+use crate::codec::Codec;
 use crate::ladder::MAX_LEVELS;
 use crate::movie::MAX_FRAMES;
+use crate::picture::FrameRate;
 use crate::streaming_file::audio::{self, AudioDescription};
 use crate::streaming_file::index;
 use crate::streaming_file::{PAYLOADS, PlanStep, ReadAt, StoredPlan, StreamingFileError};

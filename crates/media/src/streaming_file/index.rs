@@ -16,7 +16,7 @@ use framewire_units::DataSize;
 
 use crate::access_unit::KeyKind;
 use crate::audio::MAX_PACKETS;
-use crate::index::PictureType;
+use crate::picture::PictureType;
 use crate::streaming_file::audio::{self, AudioDescription, AudioEntry};
 use crate::streaming_file::header::{CHECKSUM, Header, Reader, check_sum, within};
 use crate::streaming_file::record::RECORD_HEADER;

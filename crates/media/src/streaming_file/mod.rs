@@ -28,9 +28,11 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use framewire_units::{Bitrate, DataSize};
 
-use crate::access_unit::{Codec, KeyKind};
+use crate::access_unit::KeyKind;
+
 use crate::audio::AudioPacket;
-use crate::index::{FrameRate, PictureType};
+use crate::codec::Codec;
+use crate::picture::{FrameRate, PictureType};
 pub use audio::AudioDescription;
 pub use error::StreamingFileError;
 use header::Header;

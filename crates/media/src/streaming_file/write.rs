@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::time::Duration;
 
 use crate::audio::{AudioPacket, AudioTrack};
-use crate::index::FrameRate;
 use crate::ladder::Ladder;
+use crate::picture::FrameRate;
 use crate::streaming_file::audio::{self, AUDIO_RECORD_HEADER, AudioDescription};
 use crate::streaming_file::header::Header;
 use crate::streaming_file::index::{self, LevelEntry, records_length};

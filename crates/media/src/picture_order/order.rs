@@ -1,17 +1,8 @@
-//! Where a decoder shows the pictures that reach it, when others do not.
-//!
-//! Of the picture order counts of H.264 and H.265 a stream has only the low bits. A decoder completes them from the
-//! picture before (ITU-T H.264, 8.2.1.1; H.265, 8.3.1): it takes the count that is nearest to that one's. Where so many
-//! pictures are missing that the true count is not the nearest, every picture is placed too early or too late by whole
-//! turns of the low bits, until one comes that needs no other for its count. Among themselves such pictures are in
-//! order; among those of before they are not, and decoders pass over them or show them at other times.
+//! The place of a picture in the order in which it is shown, and what a decoder derives of it.
 
 use std::num::NonZeroU32;
 
-use crate::access_unit::Framing;
-pub use crate::h264::numbers::{PictureNumbers, Renumbering, SliceNumbers};
-use crate::held_references::ReferenceMarks;
-use crate::{h264, h265};
+use super::numbers::{PictureNumbers, Renumbering};
 
 /// How much later a frame is shown than the one before it, in picture order counts: two fields (ITU-T H.264, 8.2.1).
 pub const COUNTS_OF_A_FRAME: i64 = 2;
@@ -31,15 +22,33 @@ pub struct PictureOrder {
     pub is_base: bool,
     /// It begins a coded video sequence, and needs no other picture for its count.
     pub begins_sequence: bool,
-    /// It [can be made](begin_sequence) to begin a coded video sequence: a CRA picture of H.265.
+    /// It [can be made](super::begin_sequence) to begin a coded video sequence: a CRA picture of H.265.
     pub can_begin_sequence: bool,
-    /// The numbers in its slice headers that can be [changed](renumber), of H.264: not where the stream has other layers or
+    /// The numbers in its slice headers that can be [changed](super::renumber), of H.264: not where the stream has other layers or
     /// views, or steps between picture order counts that differ, or where a longer slice has no room.
     pub numbers: Option<PictureNumbers>,
     /// By which rule a decoder shows it.
     pub output: OutputRule,
     /// What it says of the reference pictures that are kept. `None` of H.265, which lists them all with every picture.
     pub marks: Option<ReferenceMarks>,
+}
+
+/// What the headers of a picture of H.264 say of the reference pictures that a decoder keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReferenceMarks {
+    /// Frames that are kept at most: `max_num_ref_frames`, at least one.
+    pub max_frames: u8,
+    /// Frames in the two lists of its B slices, where those are not all named by modifications (8.2.4.3); 0 of others.
+    pub by_order: (u8, u8),
+    /// Frames that it orders to be used for short-term reference no longer (8.2.5.4), by their `frame_num`: the lowest bit
+    /// is the number before its own.
+    pub unmarks: u32,
+    /// `gaps_in_frame_num_value_allowed_flag`.
+    pub gaps_allowed: bool,
+    /// Frames that have to be held for its longest reference picture list to be full.
+    pub listed: u8,
+    /// Short-term reference frames that modifications of its lists name (8.2.4.3), as `unmarks` has them.
+    pub named: u32,
 }
 
 /// By which rule a decoder brings pictures into display order, and what the headers say for it.
@@ -122,7 +131,7 @@ pub struct Placed {
 }
 
 impl PictureOrder {
-    /// The same for a picture whose slice headers were [renumbered](renumber); one without numbers stays as it is.
+    /// The same for a picture whose slice headers were [renumbered](super::renumber); one without numbers stays as it is.
     pub fn renumbered(self, by: Renumbering) -> Self {
         // The count of one that begins a sequence does not come from its header.
         let moved = match self.turn.filter(|_| !self.begins_sequence && self.numbers.is_some()) {
@@ -232,36 +241,6 @@ fn by_frame_num(base: i64, count: i64, turn: i64) -> i64 {
     // Pictures that nothing refers to have odd counts.
     let frames = now - before + if begins_turn { max_frame_num } else { 0 };
     COUNTS_OF_A_FRAME * frames + base.rem_euclid(2) - count.rem_euclid(2)
-}
-
-/// Makes an access unit whose picture [can](PictureOrder::can_begin_sequence) begin a coded video sequence do so: the
-/// CRA picture becomes a BLA picture (H.265, 3.13 and 7.4.2.2, NOTE 3), of the same size. No decoder shows the pictures
-/// that it skips then (RASL); all that were shown before stay shown. `None` when there is no such picture in it.
-pub fn begin_sequence(unit: &[u8], framing: Framing) -> Option<Vec<u8>> {
-    h265::break_link(unit, framing)
-}
-
-/// Changes the numbers in the slice headers of an access unit of H.264, or of one of its fields, by so much
-/// ([`PictureNumbers`]); `None` where it has no slice that can be read, or an IDR picture, whose numbers are zero. All
-/// other bits stay as they are. Its size may change by some bytes, as emulation prevention bytes come or go
-/// (7.4.1.1).
-pub fn renumber(unit: &[u8], framing: Framing, numbers: PictureNumbers, by: Renumbering) -> Option<Vec<u8>> {
-    h264::numbers::renumber(unit, framing, numbers, by)
-}
-
-/// Lets the sequence parameter sets of an access unit of H.264 allow gaps in `frame_num`
-/// (`gaps_in_frame_num_value_allowed_flag`, 7.4.2.1.1), of the same size: a decoder then knows reference frames that do not
-/// come to be left out, and gives each its place among those that it keeps (8.2.5.2). `None` when there is none to change,
-/// and in streams whose numbers are [left as they are](PictureOrder::numbers), as far as parameter sets and framing
-/// show it. One with emulation prevention bytes (7.4.1) next to the flag, which no encoder writes, stays as it is.
-pub fn allow_gaps(unit: &[u8], framing: Framing) -> Option<Vec<u8>> {
-    h264::gaps::allow_gaps(unit, framing)
-}
-
-/// The [same](allow_gaps) for parameter sets out of band: in an `AVCDecoderConfigurationRecord` (ISO/IEC 14496-15, 5.3.3.1),
-/// or behind start codes.
-pub fn allow_gaps_in_configuration(codec_data: &[u8]) -> Option<Vec<u8>> {
-    h264::gaps::allow_gaps_in_configuration(codec_data)
 }
 
 #[cfg(test)]
