@@ -7,7 +7,9 @@ use std::collections::VecDeque;
 
 use framewire_units::{DataSize, Seed, Timestamp};
 
-use crate::config::{QueueLimit, WireConfig};
+use crate::queue::QueueLimit;
+
+use crate::config::WireConfig;
 use crate::queue::{Arrival, Backlog, Dropped, QueueDiscipline, QueueSetup, Queued};
 use crate::server::{Server, Service};
 use crate::verdict::{DropCause, Packet};

@@ -2,7 +2,7 @@
 
 use framewire_units::{Bitrate, DataSize, Duration, Probability, Timestamp, keywords};
 
-use crate::queue::Discipline;
+use crate::queue::{Discipline, QueueLimit};
 use crate::trace::DeliveryTrace;
 use crate::wifi::{ArfConfig, Bss, Preamble, Protection, RatePolicy, Standard};
 
@@ -100,18 +100,6 @@ keywords! {
         /// In a router or access point beyond: packets are dropped far from the socket.
         Remote = "remote",
     }
-}
-
-/// How much may wait in a queue. The packet in transmission does not wait and is not counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QueueLimit {
-    /// So many packets.
-    Packets(u32),
-    /// So many bytes of IP packets.
-    Bytes(DataSize),
-    /// A packet whose transmission would begin later than this after its arrival is refused.
-    /// Only where the rate is known: not on an 802.11 interface.
-    Time(Duration),
 }
 
 /// One direction of a wire: a bottleneck (rate, queue) and what comes after it (loss, outages, delay, jitter).

@@ -2,8 +2,35 @@
 
 use std::collections::VecDeque;
 
-use crate::network::NetworkEvent;
-use crate::verdict::{HopRecord, Outcome, Port};
+use framewire_units::Timestamp;
+
+use crate::verdict::{HopRecord, Outcome, PacketId, Port, SniffedFrame};
+
+/// Something that a network decided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NetworkEvent {
+    /// The packet leaves the network at `to` at the time `at`, usually in the future: the world holds it till then.
+    Deliver {
+        /// The packet.
+        packet: PacketId,
+        /// Where it comes out.
+        to: Port,
+        /// When, exactly.
+        at: Timestamp,
+    },
+    /// The sending host's own device is done with the packet at `at` (maybe in the future): delivered, given up, or
+    /// refused by its queue.
+    Released {
+        /// The packet.
+        packet: PacketId,
+        /// When.
+        at: Timestamp,
+    },
+    /// One hop's verdict.
+    Hop(HopRecord),
+    /// The sniffer captured a transmission.
+    Sniffed(SniffedFrame),
+}
 
 /// The events of a network, in order.
 #[derive(Debug)]

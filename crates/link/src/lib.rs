@@ -23,10 +23,11 @@ mod wire;
 
 pub use config::{
     BottleneckPlace, ConfigError, ContenderConfig, GilbertElliott, Interval, LossConfig, Mains, NetworkConfig,
-    OvenConfig, QueueLimit, SnifferConfig, WifiConfig, WifiNetworkConfig, WireConfig, WiredNetworkConfig,
+    OvenConfig, SnifferConfig, WifiConfig, WifiNetworkConfig, WireConfig, WiredNetworkConfig,
 };
-pub use network::{Network, NetworkEvent};
-pub use queue::Discipline;
+pub use events::NetworkEvent;
+pub use network::Network;
+pub use queue::{Discipline, QueueLimit};
 pub use rates::Rates;
 pub use trace::{DeliveryTrace, TraceError};
 pub use verdict::{DropCause, Hop, HopRecord, Outcome, Packet, PacketId, Port, SniffedFrame, Timeout, TimeoutReason};

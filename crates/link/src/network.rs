@@ -3,36 +3,10 @@
 use framewire_units::{Seed, Timestamp};
 
 use crate::config::{ConfigError, NetworkConfig};
-use crate::events::Events;
+use crate::events::{Events, NetworkEvent};
 use crate::path::{WifiPath, WiredPath};
-use crate::verdict::{HopRecord, Packet, PacketId, Port, SniffedFrame, Timeout};
+use crate::verdict::{HopRecord, Packet, Port, Timeout};
 use crate::wifi::StationCounters;
-
-/// Something that a network decided.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NetworkEvent {
-    /// The packet leaves the network at `to` at the time `at`, usually in the future: the world holds it till then.
-    Deliver {
-        /// The packet.
-        packet: PacketId,
-        /// Where it comes out.
-        to: Port,
-        /// When, exactly.
-        at: Timestamp,
-    },
-    /// The sending host's own device is done with the packet at `at` (maybe in the future): delivered, given up, or
-    /// refused by its queue.
-    Released {
-        /// The packet.
-        packet: PacketId,
-        /// When.
-        at: Timestamp,
-    },
-    /// One hop's verdict.
-    Hop(HopRecord),
-    /// The sniffer captured a transmission.
-    Sniffed(SniffedFrame),
-}
 
 /// The network between a sender and a receiver.
 ///

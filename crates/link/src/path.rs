@@ -6,7 +6,7 @@ use framewire_units::{Seed, Timestamp};
 
 use crate::config::{BottleneckPlace, ConfigError, WifiNetworkConfig, WiredNetworkConfig};
 use crate::events::Events;
-use crate::network::NetworkEvent;
+use crate::events::NetworkEvent;
 use crate::queue::Discipline;
 use crate::verdict::{Hop, HopRecord, Outcome, Packet, PacketId, Port, Timeout};
 use crate::wifi::{Medium, MediumEvent, StationConfig, StationCounters, StationId, StationVerdict};

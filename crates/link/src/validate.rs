@@ -3,9 +3,11 @@
 use framewire_units::{Bitrate, Probability};
 
 use crate::config::{
-    BottleneckPlace, ConfigError, ContenderConfig, Interval, LossConfig, NetworkConfig, OvenConfig, QueueLimit,
-    WifiConfig, WifiNetworkConfig, WireConfig,
+    BottleneckPlace, ConfigError, ContenderConfig, Interval, LossConfig, NetworkConfig, OvenConfig, WifiConfig,
+    WifiNetworkConfig, WireConfig,
 };
+
+use crate::queue::QueueLimit;
 use crate::wifi::{ArfConfig, PacketFallbackConfig, Protection, RatePolicy, Standard};
 
 /// Largest retry value: that of the thesis' table 3.1.

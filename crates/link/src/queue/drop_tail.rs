@@ -3,8 +3,7 @@
 use framewire_units::Timestamp;
 
 use super::fifo::Fifo;
-use super::{Arrival, Backlog, Dropped, QueueDiscipline, QueueSetup, Queued};
-use crate::config::QueueLimit;
+use super::{Arrival, Backlog, Dropped, QueueDiscipline, QueueLimit, QueueSetup, Queued};
 use crate::verdict::DropCause;
 
 /// First in, first out; refuses what arrives at a full queue.

@@ -4,8 +4,7 @@ use std::collections::VecDeque;
 
 use framewire_units::DataSize;
 
-use super::{Arrival, Backlog, Queued};
-use crate::config::QueueLimit;
+use super::{Arrival, Backlog, QueueLimit, Queued};
 
 /// First in, first out.
 #[derive(Clone, Debug)]

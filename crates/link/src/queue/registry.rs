@@ -1,20 +1,10 @@
 //! Which disciplines there are: one line of registration each.
 
-use framewire_units::{DataSize, Seed};
+use framewire_units::Seed;
 
-use super::QueueDiscipline;
 use super::codel::Codel;
+use super::discipline::{QueueDiscipline, QueueSetup};
 use super::drop_tail::DropTail;
-use crate::config::QueueLimit;
-
-/// What a queue is made from.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct QueueSetup {
-    /// How much may wait.
-    pub(crate) limit: QueueLimit,
-    /// The largest IP packet of the link.
-    pub(crate) mtu: DataSize,
-}
 
 /// Registers the disciplines: variant, the name that users write, and how a queue is made from its setup and seed.
 macro_rules! disciplines {
@@ -56,6 +46,9 @@ impl Default for Discipline {
 mod tests {
     use std::collections::BTreeSet;
 
+    use framewire_units::DataSize;
+
+    use super::super::QueueLimit;
     use super::*;
 
     #[test]

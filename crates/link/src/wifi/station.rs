@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 
 use framewire_units::{DataSize, Domain, Duration, Seed, Timestamp};
 
-use crate::config::{ETHERNET_MTU, QueueLimit};
+use crate::config::ETHERNET_MTU;
+
+use crate::queue::QueueLimit;
 use crate::queue::{Arrival, Discipline, Dropped, QueueDiscipline, QueueSetup, Queued};
 use crate::rates::Rates;
 use crate::verdict::{DropCause, Hop, HopRecord, Outcome, Packet, PacketId, Port};

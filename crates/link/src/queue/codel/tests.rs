@@ -1,7 +1,7 @@
 //! After the pseudocode of RFC 8289, section 5: packets of one size, one of which is sent every millisecond.
 
 use super::*;
-use crate::config::QueueLimit;
+use crate::queue::QueueLimit;
 use crate::verdict::{Packet, PacketId};
 
 const MTU: DataSize = DataSize::from_bytes(1500);
