@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 from test_emulated import capable
 
 import framewire
-from framewire import InputError, content, report
+from framewire import InputError, as_decoded, content, report
 from framewire.movie.probe import probe
+from framewire.psnr import CAP_DB
 from framewire.render import Options, render, sound
 from framewire.render.screens import Screen, of_run
+from framewire.report.data import load
 
 SECONDS = 4
 ENCODERS = {
@@ -98,6 +100,24 @@ def test_sound_comes_packet_for_packet(codec: str, films: dict[str, Path], tmp_p
     check(films[codec], run, complete=True)
     assert set(run.summary["sound_lost"]) == {0}
     assert run.results.meta["sound"]["sample_rate"] == int(ENCODERS[codec][2])
+
+
+@pytest.mark.parametrize("network", [WIRED, LOSSY])
+def test_pictures_are_scored_beside_it(network: str, films: dict[str, Path], tmp_path: Path) -> None:
+    """Its packets are no frame's, whatever came of them: what came of each frame is that of a run without."""
+    found = []
+    for heard in ("true", "false"):
+        scenario = text(films["mp2"], network, "rtp", "rtsp+udp").replace("sound = true", f"sound = {heard}")
+        run = load(framewire.run(scenario, out=tmp_path / heard, world="simulated").directory)
+        scores, _, why_not = as_decoded.measure(run)
+        assert why_not == [] and [one.flow for one in scores] == ["rtp", "rtsp+udp"]
+        found.append(scores)
+    of_sound, alone = found
+    if network == WIRED:
+        assert of_sound == alone and {one.as_decoded_psnr_db for one in of_sound} == {CAP_DB}
+        return
+    for one in (*of_sound, *alone):
+        assert one.damaged > 5 and one.discarded_psnr_db + 1 < one.as_decoded_psnr_db < CAP_DB
 
 
 @pytest.mark.parametrize("codec", ENCODERS)

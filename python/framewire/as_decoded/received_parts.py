@@ -59,7 +59,10 @@ def _damaged(run: ReportRun, flow: Flow, ledger: pl.DataFrame) -> Iterator[Arriv
         return
     sent = ledger.filter(pl.col("packets") > 0).sort("frame")
     of_flow = packets.filter(
-        (pl.col("flow") == flow.name) & (pl.col("direction") == "forward") & pl.col("headers").is_not_null()
+        (pl.col("flow") == flow.name)
+        & (pl.col("direction") == "forward")
+        & pl.col("headers").is_not_null()
+        & (pl.col("sequence") < stats.FIRST_OF_SOUND)
     )
     if sent.is_empty() or of_flow.is_empty() or not _is_rtp(flow):
         return
