@@ -21,17 +21,19 @@ FEW = 0.01
 
 
 def notes(scenario: Scenario, frames: pl.DataFrame) -> list[str]:
-    """A sentence for each flow of datagrams that does not spread its frames, most of whose lost frames began to lack
-    something at a full queue. The ledger records it; the table of packets, which grows with every packet,
-    is not needed.
+    """A sentence for each flow of datagrams that does not spread its frames, where most of the frames that were lost,
+    or refer to what was, go back to a full queue. The ledger records it; the table of packets, which grows with every
+    packet, is not needed.
 
     >>> import polars as pl
-    >>> ledger = {"flow": ["udp"] * 4, "fate": ["lost", "lost", "shown", "lost"],
+    >>> ledger = {"flow": ["udp"] * 4, "fate": ["lost", "undecodable", "shown", "lost"],
     ...           "root_cause": ["queue full", "queue full", None, "random loss"]}
     >>> from framewire.scenario import load
     >>> [note] = notes(load({"flow": [{"transport": "udp"}]}), pl.DataFrame(ledger))
     >>> note.partition(": ")[0]
-    'of 4 frames of udp 3 were lost, 2 of them to a full queue'
+    'of 4 frames of udp 3 were lost or could not be decoded, 2 of them because of what was lost to a full queue'
+    >>> notes(load({"flow": [{"transport": "udp"}]}), pl.DataFrame(ledger | {"root_cause": ["random loss"] * 4}))
+    []
     >>> notes(load({"flow": [{"transport": "udp", "spread": "frame-interval"}]}), pl.DataFrame(ledger))
     []
     """
@@ -40,20 +42,21 @@ def notes(scenario: Scenario, frames: pl.DataFrame) -> list[str]:
     flows = unspread(scenario)
     if not flows or not {"flow", "fate", "root_cause"} <= set(frames.columns):
         return []
-    lost = pl.col("fate") == "lost"
+    missing = pl.col("fate").is_in(["lost", "undecodable"])
     counts = (
         frames.lazy()
         .filter(pl.col("flow").is_in(flows))
         .group_by("flow", maintain_order=True)
-        .agg(pl.len().alias("frames"), lost.sum().alias("lost"),
-             (lost & (pl.col("root_cause") == QUEUE_FULL)).sum().alias("full"))
-        .filter((pl.col("full") > pl.col("lost") / 2) & (pl.col("full") >= FEW * pl.col("frames")))
+        .agg(pl.len().alias("frames"), missing.sum().alias("missing"),
+             (missing & (pl.col("root_cause") == QUEUE_FULL)).sum().alias("full"))
+        .filter((pl.col("full") > pl.col("missing") / 2) & (pl.col("full") >= FEW * pl.col("frames")))
         .collect()
     )  # fmt: skip
     return [
-        f"of {total:,} frames of {flow} {gone:,} were lost, {full:,} of them {TO_A_FULL_QUEUE}: the movie needs more "
-        "than the link carries, or a large frame, of which all packets leave in one burst, does not fit into the "
-        f"queue; there --set 'flow.{flow}.spread=\"frame-interval\"' helps, which sends them over the time of the frame"
+        f"of {total:,} frames of {flow} {gone:,} were lost or could not be decoded, {full:,} of them because of what "
+        f"was lost {TO_A_FULL_QUEUE}: the movie needs more than the link carries, or a large frame, of which all "
+        "packets leave in one burst, does not fit into the queue; there "
+        f"--set 'flow.{flow}.spread=\"frame-interval\"' helps, which sends them over the time of the frame"
         for flow, total, gone, full in counts.iter_rows()
     ]
 

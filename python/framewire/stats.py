@@ -179,16 +179,18 @@ def loss_by_type(frames: pl.DataFrame) -> pl.DataFrame:
 
 
 def loss_by_place(frames: pl.DataFrame) -> pl.DataFrame:
-    """Lost frames by the place of their root cause: ``flow``, ``place``, ``lost``, ``share`` of frames offered."""
-    lost = frames.filter(pl.col("fate") == "lost")
-    counts = lost.group_by("flow", place="root_cause_place").agg(lost=pl.len())
+    """Frames by the place of their root cause: ``flow``, ``place``, ``lost``, ``share`` of frames offered, and
+    ``undecodable``, ``undecodable_share`` of those that refer to what was lost there."""
+    lost, undecodable = ((pl.col("fate") == fate).sum() for fate in ("lost", "undecodable"))
+    counts = frames.group_by("flow", place="root_cause_place").agg(lost=lost, undecodable=undecodable)
     totals = frames.group_by("flow").agg(total=offered().sum())
     return (
         _for_each(frames, "place", PLACES)
         .join(counts, on=["flow", "place"], how="left", maintain_order="left")
         .join(totals, on="flow", how="left", maintain_order="left")
-        .with_columns(pl.col("lost").fill_null(0).cast(pl.Int64))
-        .select("flow", "place", "lost", share=_share("lost", pl.col("total")))
+        .with_columns(pl.col("lost", "undecodable").fill_null(0).cast(pl.Int64))
+        .with_columns(share=_share("lost", pl.col("total")), undecodable_share=_share("undecodable", pl.col("total")))
+        .select("flow", "place", "lost", "share", "undecodable", "undecodable_share")
     )
 
 

@@ -124,7 +124,8 @@ def test_loss_by_type_and_place_have_a_row_for_each_also_without_losses() -> Non
     ]  # fmt: skip
     places = stats.loss_by_place(frames)
     assert places.height == 10
-    assert places.filter(pl.col("lost") > 0).rows() == [("udp", "link", 1, 0.25)]
+    assert places.filter(pl.col("lost") > 0).rows() == [("udp", "link", 1, 0.25, 1, 0.25)]
+    assert places.filter((pl.col("lost") == 0) & (pl.col("undecodable") > 0)).is_empty()
 
 
 def test_shares_are_of_the_frames_that_were_offered() -> None:
@@ -135,7 +136,7 @@ def test_shares_are_of_the_frames_that_were_offered() -> None:
     assert stats.loss_by_type(frames).rows() == [("udp", "I", 1, 0, 0.0), ("udp", "P", 0, 0, None),
                                                  ("udp", "B", 2, 1, 0.5)]  # fmt: skip
     [place] = stats.loss_by_place(frames).filter(pl.col("lost") > 0).rows()
-    assert place == ("udp", "sender-pipeline", 1, pytest.approx(1 / 3))
+    assert place == ("udp", "sender-pipeline", 1, pytest.approx(1 / 3), 0, 0.0)
 
 
 def test_loss_run_shares_are_those_of_the_thesis() -> None:

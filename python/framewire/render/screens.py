@@ -162,7 +162,7 @@ def _missing(ledger: pl.DataFrame) -> list[str]:
     said = []
     for row in ledger.sort("display").select(columns).iter_rows(named=True):
         place = row.get("root_cause_place")
-        where = f" ({PLACE_NAMES.get(place, place)})" if place and row["fate"] == "lost" else ""
+        where = f" ({PLACE_NAMES.get(place, place)})" if place and row["fate"] in ("lost", "undecodable") else ""
         said.append("" if row["fate"] == "shown" else f"{row['fate']}{where}")
     return said
 

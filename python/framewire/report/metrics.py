@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
@@ -38,6 +38,8 @@ class Metrics:
     """Frames that live viewing shows in time: those of fate `shown`, or fewer where the run's player waited."""
     not_offered: int = 0
     """Frames that a partial run ended before; in no other figure."""
+    causes: dict[tuple[str, str], int] = field(default_factory=dict)
+    """Place and rule or event of a root cause -> the frames, lost or undecodable, that go back to it."""
     duration_s: float | None = None
     frame_throughput_bps: float | None = None
     packet_throughput_bps: float | None = None
@@ -123,9 +125,12 @@ class Metrics:
         return fetches_file(self.transport)
 
     @property
-    def main_place(self) -> str | None:
-        """Where most of the lost frames were lost."""
-        return max(self.by_place, key=lambda place: self.by_place[place]) if any(self.by_place.values()) else None
+    def causes_by_place(self) -> dict[str, dict[str, int]]:
+        """The causes place by place; the place to which most frames go back, and its most frequent cause, is first."""
+        places: dict[str, dict[str, int]] = {}
+        for (place, cause), count in sorted(self.causes.items(), key=lambda one: (-one[1], one[0])):
+            places.setdefault(place, {})[cause] = count
+        return dict(sorted(places.items(), key=lambda one: -sum(one[1].values())))
 
 
 SUMMARY_FIELDS = (
@@ -157,6 +162,7 @@ def metrics(run: ReportRun, flow: Flow, psnr: PsnrResult) -> Metrics:
         lost=fates.get("lost", 0),
         by_type={kind: (lost_of.get(kind, 0), all_of.get(kind, 0)) for kind in "IPB"},
         by_place=counts(ledger, "root_cause_place", lost & pl.col("root_cause_place").is_not_null()),
+        causes=causes(ledger),
         longest_freeze_s=play(whole, viewer).longest_freeze(ledger["display"]) / rate,
         live_shown=counts(live, "fate").get("shown", 0),
         not_offered=run.not_offered(flow),
@@ -207,6 +213,14 @@ def counts(ledger: pl.DataFrame, column: str, of: pl.Expr | None = None) -> dict
     """How many frames there are with each value of a column, of all or of some."""
     asked = ledger.lazy() if of is None else ledger.lazy().filter(of)
     return dict(asked.group_by(column, maintain_order=True).len().collect().iter_rows())
+
+
+def causes(ledger: pl.DataFrame) -> dict[tuple[str, str], int]:
+    """How many lost and undecodable frames go back to each root cause; of some it may not be known."""
+    root = ["root_cause_place", "root_cause"]
+    known = ledger.filter(pl.col("fate").is_in(["lost", "undecodable"]) & pl.all_horizontal(pl.col(root).is_not_null()))
+    rows = known.group_by(root, maintain_order=True).len().iter_rows()
+    return {(place, cause): count for place, cause, count in rows}
 
 
 def bit_rate(ledger: pl.DataFrame, fates: list[str], seconds: float) -> float:

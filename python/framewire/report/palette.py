@@ -99,7 +99,7 @@ PLACE_NAMES: dict[str, str] = {
     "sender-pipeline": "dropped by the sender's pipeline",
     "sender-socket": "sender's socket or device queue",
     "link": "on the link",
-    "intermediate-queue": "queue in between",
+    "intermediate-queue": "queue in the network",
     "receiver-pipeline": "discarded by the receiver",
 }
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from markupsafe import Markup
 
 from framewire.report.metrics import Metrics
-from framewire.report.palette import PLACE_NAMES
 from framewire.report.verdict_rules import (
     FAR_LATENCY,
     FREEZE,
@@ -40,6 +39,7 @@ from framewire.report.verdict_text import (
     names,
     percent,
     quality,
+    root_cause,
     standing_still,
     waiting,
 )
@@ -279,24 +279,22 @@ def single(one: Metrics, policy: str = "live", *, beside: bool = False) -> tuple
     shown = Markup("shown, {}").format(waiting(one)) if waits else Markup("shown in time")
     text = Markup("{} {}: {} of the frames were {}.").format(name(one), run, share, shown)
     lost = missing(one)
-    said = Markup("{}{}{}. There is no other stream to compare it with in this run.").format(
-        lost[:1].upper() + lost[1:], "" if waits else f"; {freeze(one)}", quality(one)
-    )
+    said = Markup("{}{}{}{}. There is no other stream to compare it with in this run.").format(
+        lost[:1].upper() + lost[1:], root_cause(one, "what was lost or undecodable"),
+        "" if waits else f"; {freeze(one)}", quality(one)
+    )  # fmt: skip
     return text, [said]
 
 
 def account(one: Metrics) -> Markup:
     """One line on a transport that was not chosen."""
-    where = ""
-    if one.main_place is not None and one.lost > 0:
-        where = f", mostly: {PLACE_NAMES.get(one.main_place, one.main_place)}"
     return Markup("{}: {} shown, {} late, {} undecodable, {} lost{}; {}{}.").format(
         name(one),
         percent(one.shown_share),
         percent(one.share(one.late)),
         percent(one.share(one.undecodable)),
         percent(one.share(one.lost)),
-        where,
+        root_cause(one, "these"),
         standing_still(one),
         levels(one),
     )

@@ -7,6 +7,10 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from framewire.report.metrics import Metrics
+from framewire.report.palette import PLACE_NAMES
+
+MOST_CAUSES = 2
+"""Of one place that are named."""
 
 
 def missing(one: Metrics) -> Markup:
@@ -17,6 +21,17 @@ def missing(one: Metrics) -> Markup:
         if total
     ]
     return Markup("lost were {}").format(listed(losses)) if one.lost else Markup("no frame was lost")
+
+
+def root_cause(one: Metrics, of: str) -> str:
+    """To what most frames go back that were lost or could not be decoded (`of` them), where that is known."""
+    missing_frames = one.lost + one.undecodable
+    if not one.causes or not missing_frames:
+        return ""
+    place, of_place = next(iter(one.causes_by_place.items()))
+    share = percent(100 * sum(of_place.values()) / missing_frames)
+    causes = " or ".join(list(of_place)[:MOST_CAUSES])
+    return f"; the root cause of {share} of {of}: {PLACE_NAMES.get(place, place)} ({causes})"
 
 
 def quality(one: Metrics) -> str:

@@ -43,14 +43,17 @@ def by_fate(run: ReportRun) -> Figure:
 
 
 def by_place(run: ReportRun) -> Figure:
-    """Shares of frames lost at each of the five places."""
-    counted = stats.loss_by_place(run.frames)
-    lost = {(flow, place): share for flow, place, share in counted.select("flow", "place", "share").iter_rows()}
-    shares = {place: [100 * (lost.get((flow.name, place)) or 0.0) for flow in run.streams] for place in PLACE_COLOURS}
+    """Shares of frames lost or undecodable, by the place of their root cause."""
+    counted = stats.loss_by_place(run.frames).select(
+        "flow", "place", missing=pl.col("share").fill_null(0.0) + pl.col("undecodable_share").fill_null(0.0)
+    )
+    missing = {(flow, place): share for flow, place, share in counted.iter_rows()}
+    shares = {place: [100 * missing.get((flow.name, place), 0.0) for flow in run.streams] for place in PLACE_COLOURS}
     return Figure(
         "places",
         "Where frames were lost",
-        "The place of the first loss that doomed the frame: the sender's own choice is cheaper than the network's.",
+        "Lost and undecodable frames, each at the place of its root cause: one that refers to a lost frame counts "
+        "where that was lost. The sender's own choice is cheaper than the network's.",
         stacked(run, shares, PLACE_COLOURS, PLACE_NAMES),
         share_layout(run, f"% of {run.counted} frames", full=False),
         half=True,
