@@ -177,6 +177,12 @@ def score(
         scores, table, missing = as_decoded.measure(run, display, flows or ())
     for one in missing:
         warn(f"not scored: {one}")
+    for scored in scores:
+        if scored.left_out:
+            warn(
+                f"{scored.flow}: {scored.left_out:,} frames with a gap count as lost as decoded, too: their queue "
+                "changed numbers around them, and how they began is not known"
+            )
     if not scores:
         raise InputError(f"{directory}: there is no picture to score")
     as_decoded.write(run, table)

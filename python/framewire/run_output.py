@@ -101,6 +101,9 @@ def without_pictures(result: Run) -> str:
     return f"pictures are not in the report yet: {report_command(result)}"
 
 
+NOT_COUNTED = "\N{EN DASH}"
+
+
 def scores_table(scores: Sequence[Score]) -> Table:
     """The two ways to score a run side by side: what a receiver shows that discards damaged frames, and as decoded."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
@@ -109,7 +112,7 @@ def scores_table(scores: Sequence[Score]) -> Table:
     for one in scores:
         values = (one.discarded_psnr_db, one.discarded_ssim, one.as_decoded_psnr_db, one.as_decoded_ssim)
         texts = (f"{value:.3f}" if at % 2 else f"{value:.1f}" for at, value in enumerate(values))
-        table.add_row(Text(one.flow), f"{one.damaged:,}", *texts)
+        table.add_row(Text(one.flow), NOT_COUNTED if one.damaged is None else f"{one.damaged:,}", *texts)
     return table
 
 

@@ -2,19 +2,75 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
+from functools import cached_property
 
 from framewire.as_decoded.received_parts import Arrival
-from framewire.report.cut_stream import AV1, H264, H265, CutStream, starts_of
+from framewire.report.cut_stream import AV1, H264, H265, Coding, CutStream, starts_of
 from framewire.report.data import Flow
-from framewire.report.decoding import identical
 from framewire.report.reference_pictures import Received
 from framewire.transports import parts_of
 
-__all__ = ["beginning", "is_of_the_movie"]
+__all__ = ["AsSent", "beginning"]
 
 
-def beginning(sent: CutStream, one: Arrival, largest: int) -> bytes:
+class AsSent:
+    """The frames of a movie as a flow sent them.
+
+    Those are the movie's own bytes but behind the dependency queue, which marks parameter sets, and where it gave up
+    what others lean on also changes numbers and types of slices (docs/decoders.md). What it made of a parameter set is
+    seen in frames that came whole, and that it left slices alone by those that came whole before and behind one.
+    """
+
+    def __init__(self, flow: Flow, one: Received, sent: CutStream) -> None:
+        self.coding: Coding = sent.coding
+        self._sent, self._received = sent, one.stream
+        parts = parts_of(flow.transport)
+        self._may_change = parts is not None and parts.queue == "dependency"
+
+    def knows(self, frame: int) -> bool:
+        """Whether it is known how the frame was sent."""
+        if not self._may_change:
+            return True
+        known, slices_changed, sets = self._whole
+        at = bisect_left(known, frame)
+        beside = known[max(0, at - 1) : at + 1]
+        if not beside or any(one in slices_changed for one in beside):
+            return False
+        units = _units(self._sent.read(frame), self.coding)
+        # A CRA picture of H.265 may have been made to begin a sequence, by itself (8.1.3).
+        is_cra = self.coding is H265 and any(unit[0] >> 1 & 0x3F == 21 for unit in units)
+        return not is_cra and all(unit in sets for unit in units if _is_sequence_set(unit, self.coding))
+
+    def read(self, frame: int) -> bytes:
+        """One frame, of those that are known."""
+        code = self._sent.read(frame)
+        if self._may_change:
+            for unit in _units(code, self.coding):
+                if _is_sequence_set(unit, self.coding):
+                    code = code.replace(unit, self._whole[2][unit], 1)
+        return code
+
+    @cached_property
+    def _whole(self) -> tuple[list[int], set[int], dict[bytes, bytes]]:
+        """Frames that came whole; those of them with other slices than the movie has; what parameter sets became."""
+        known, changed, sets = sorted({*self._received.places} & {*self._sent.places}), set(), {}
+        for frame in known:
+            before = _units(self._sent.read(frame), self.coding)
+            behind = _units(self._received.read(frame), self.coding)
+            if len(before) != len(behind):
+                changed.add(frame)
+                continue
+            for unit, came in zip(before, behind, strict=True):
+                if _is_sequence_set(unit, self.coding):
+                    sets[unit] = came
+                elif unit != came:
+                    changed.add(frame)
+        return known, changed, sets
+
+
+def beginning(sent: CutStream | AsSent, one: Arrival, largest: int) -> bytes:
     """The first bytes of a frame that came, as its receiver puts them together; empty where it can do nothing with it.
 
     Of H.264 and H.265, packets carry NAL units without start codes; a unit that does not fit into one, of `largest`
@@ -43,8 +99,14 @@ def _behind(code: bytes, starts: Sequence[int], payload: int, largest: int, head
     return ends
 
 
-def is_of_the_movie(flow: Flow, one: Received, sent: CutStream) -> bool:
-    """Whether what was sent of frames are the movie's own bytes: the dependency queue may give frames other numbers,
-    which stand in their headers (docs/decoders.md), and then has done so in those that came whole, too."""
-    parts = parts_of(flow.transport)
-    return parts is None or parts.queue != "dependency" or identical(one.stream, sent, [*one.stream.places])
+def _units(code: bytes, coding: Coding) -> list[bytes]:
+    """The NAL units of a frame, without start codes; of other codings the frame as the only one."""
+    if coding not in (H264, H265):
+        return [code]
+    starts = [*starts_of(code)]
+    return [code[at + 3 : end].rstrip(b"\x00") for at, end in zip(starts, [*starts[1:], len(code)], strict=True)]
+
+
+def _is_sequence_set(unit: bytes, coding: Coding) -> bool:
+    """A sequence parameter set of H.264, whose flag of gaps in frame_num is set (7.4.2.1.1)."""
+    return coding is H264 and unit[:1] != b"" and unit[0] & 0x1F == 7

@@ -13,7 +13,7 @@ from framewire.report.cut_stream import StreamError
 from framewire.report.data import Flow, ReportRun
 from framewire.transports import parts_of
 
-__all__ = ["Arrival", "arrivals"]
+__all__ = ["Arrival", "arrivals", "counts_damaged"]
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def arrivals(run: ReportRun, flow: Flow) -> list[Arrival]:
     whole = ledger.filter(pl.col("complete")).select("frame", "display", "arrival_ns")
     found = [Arrival(frame, display, at, None) for frame, display, at in whole.iter_rows()]
     damaged = _damaged(run, flow, ledger)
-    if getattr(flow.described, "damaged", "discard") == "pass":
+    if _hands_on(flow):
         handed_on = ledger.filter(~pl.col("complete") & (pl.col("handed_on") > 0))
         if _is_rtp(flow):
             frames = {*handed_on["frame"]}
@@ -51,6 +51,17 @@ def arrivals(run: ReportRun, flow: Flow) -> list[Arrival]:
         else:
             damaged = _handed_on(run, flow, handed_on)
     return sorted([*found, *damaged], key=lambda one: one.frame)
+
+
+def counts_damaged(flow: Flow) -> bool:
+    """Whether it is known which frames came with a gap: of those in packets of RTP, and where they were handed on. Over a
+    byte stream there are none."""
+    parts = parts_of(flow.transport)
+    return parts is not None and (parts.socket == "stream" or _is_rtp(flow) or _hands_on(flow))
+
+
+def _hands_on(flow: Flow) -> bool:
+    return getattr(flow.described, "damaged", "discard") == "pass"
 
 
 def _damaged(run: ReportRun, flow: Flow, ledger: pl.DataFrame) -> Iterator[Arrival]:

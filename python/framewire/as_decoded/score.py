@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from framewire.as_decoded.first_bytes import beginning, is_of_the_movie
-from framewire.as_decoded.received_parts import Arrival, arrivals
+from framewire.as_decoded.first_bytes import AsSent, beginning
+from framewire.as_decoded.received_parts import Arrival, arrivals, counts_damaged
 from framewire.as_decoded.similarity import Similarity
 from framewire.content_store import replacing
 from framewire.playout import play
@@ -45,8 +45,11 @@ class Score:
     as_decoded_psnr_db: float
     discarded_ssim: float
     as_decoded_ssim: float
-    damaged: int
-    """Frames that were handed on up to their first gap."""
+    damaged: int | None
+    """Frames that were handed on up to their first gap; None where they are not counted, and taken whole only."""
+    left_out: int
+    """Frames with a gap that count as lost, because it is not known how they began: a queue had changed numbers in
+    those around them."""
 
 
 def measure(
@@ -93,16 +96,24 @@ def write(run: ReportRun, table: pl.DataFrame) -> Path:
 
 
 def _of_flow(run: ReportRun, flow: Flow, original: Original, one: Received) -> tuple[Score, pl.DataFrame]:
-    came = arrivals(run, flow)
-    damaged = sum(not arrival.whole for arrival in came)
-    if any(arrival.payload is not None for arrival in came) and not is_of_the_movie(flow, one, original.stream):
-        raise StreamError("what it sent has other bytes than the movie: how a damaged frame begins is not known")
+    as_sent = AsSent(flow, one, original.stream)
+    came, unknown = [], 0
+    for arrival in arrivals(run, flow):
+        if arrival.payload is None or as_sent.knows(arrival.frame):
+            came.append(arrival)
+        else:
+            unknown += 1
+    damaged = sum(not arrival.whole for arrival in came) if counts_damaged(flow) else None
     largest = _largest_payload(run, flow)
+
+    def begin(arrival: Arrival) -> bytes:
+        return beginning(as_sent, arrival, largest)
+
     whole, right = [arrival for arrival in came if arrival.whole], {*one.slots}
     # A receiver that discards gives its decoder what came whole; shown is what is decoded right.
-    of_whole = ((number, picture) for number, picture in _decoded(original, one, whole, largest) if number in right)
+    of_whole = ((number, picture) for number, picture in _decoded(original, one, whole, begin) if number in right)
     kept = Screen(one.display.source, of_whole)
-    concealed = Screen(_planned(run, flow, came), _decoded(original, one, came, largest))
+    concealed = Screen(_planned(run, flow, came), _decoded(original, one, came, begin))
     count, size = original.ledger.height, original.width * original.height
     rows: dict[bool, list[float]] = {False: [], True: []}
     with ExitStack() as stack:
@@ -129,7 +140,8 @@ def _of_flow(run: ReportRun, flow: Flow, original: Original, one: Received) -> t
     ]  # fmt: skip
     means = [(float(np.minimum(rows[way], CAP_DB).mean()), float(np.mean(similar[way]))) for way in (False, True)]
     (discarded_db, discarded_ssim), (as_decoded_db, as_decoded_ssim) = means
-    return Score(flow.name, discarded_db, as_decoded_db, discarded_ssim, as_decoded_ssim, damaged), pl.concat(tables)
+    score = Score(flow.name, discarded_db, as_decoded_db, discarded_ssim, as_decoded_ssim, damaged, unknown)
+    return score, pl.concat(tables)
 
 
 def _largest_payload(run: ReportRun, flow: Flow) -> int:
@@ -138,12 +150,14 @@ def _largest_payload(run: ReportRun, flow: Flow) -> int:
     return (1500 if flow.described is None else flow.described.mtu) - headers_of_ip_udp_rtp
 
 
-def _decoded(original: Original, one: Received, came: list[Arrival], largest: int) -> Iterator[tuple[int, bytes]]:
-    """The pictures of a decoder that is given these frames."""
+def _decoded(
+    original: Original, one: Received, came: list[Arrival], begin: Callable[[Arrival], bytes]
+) -> Iterator[tuple[int, bytes]]:
+    """The pictures of a decoder that is given these frames; ``begin`` knows how those began that were not kept."""
 
     def code(arrival: Arrival) -> bytes:
         is_guessed = arrival.payload is not None
-        return beginning(original.stream, arrival, largest) if is_guessed else one.stream.read(arrival.frame)
+        return begin(arrival) if is_guessed else one.stream.read(arrival.frame)
 
     if came:
         frames = ((arrival.display, code(arrival)) for arrival in came)
