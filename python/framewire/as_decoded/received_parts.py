@@ -54,8 +54,8 @@ def arrivals(run: ReportRun, flow: Flow) -> list[Arrival]:
 
 
 def counts_damaged(flow: Flow) -> bool:
-    """Whether it is known which frames came with a gap: of those in packets of RTP, and where they were handed on. Over a
-    byte stream there are none."""
+    """Whether it is known which frames came with a gap: of packets of RTP, of what was handed on, and of a byte stream,
+    which has no gaps."""
     parts = parts_of(flow.transport)
     return parts is not None and (parts.socket == "stream" or _is_rtp(flow) or _hands_on(flow))
 
