@@ -52,11 +52,12 @@ impl Subject {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         let format = codec.ffmpeg_format();
         let stream = std::fs::read(path).unwrap();
-        let packets = ffmpeg::packets(path, format);
+        let fields: &[&str] = &["pkt_pos", "pict_type", "key_frame"];
+        let [packets, frames] = ffmpeg::probe(path, format, [("packet", ffmpeg::PLACE), ("frame", fields)]);
+        let packets = ffmpeg::places(&packets);
         let mut reader = AccessUnitReader::new(codec, Framing::ByteStream).unwrap();
         let read = |&(offset, size): &(usize, usize)| reader.read(&stream[offset..offset + size]).unwrap();
         let units: Vec<_> = packets.iter().map(read).collect();
-        let frames = ffmpeg::probe_rows(path, format, "frame", &["pkt_pos", "pict_type", "key_frame"]);
         let number_of: BTreeMap<usize, usize> =
             packets.iter().enumerate().map(|(number, (offset, _))| (*offset, number)).collect();
         let digests = ffmpeg::decode(&stream, format, &format!("{name}.full"));
@@ -209,12 +210,14 @@ fn seed() -> u64 {
     trials() as u64
 }
 
-const MOVING: &str = "testsrc2=s=176x144:r=25:d=3,noise=alls=8:allf=t";
-
 fn check_encoded(codec: Codec, encoder: &str, name: &str, options: &str) {
     let suffix = codec.ffmpeg_format();
     let options = format!("-c:v {encoder} -pix_fmt yuv420p {options} -f {suffix}");
-    let subject = Subject::new(&ffmpeg::encode(&format!("{name}.{suffix}"), MOVING, &options), codec);
+    check_made(codec, name, &ffmpeg::encode(&format!("{name}.{suffix}"), support::MOVING, &options));
+}
+
+fn check_made(codec: Codec, name: &str, path: &Path) {
+    let subject = Subject::new(path, codec);
     subject.check_order();
     for unit in &subject.units {
         assert!(!unit.missing_reference, "{name}: {unit:?}");
@@ -290,10 +293,8 @@ fn mpeg4() {
 
 #[test]
 fn av1() {
-    for (name, encoder, options) in support::av1::CASES {
-        if ffmpeg::has_encoder(encoder) {
-            check_encoded(Codec::Av1, encoder, name, options);
-        }
+    for (name, path) in support::av1::encoded() {
+        check_made(Codec::Av1, name, path);
     }
 }
 

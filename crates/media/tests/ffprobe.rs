@@ -1,12 +1,11 @@
 //! The frame index against ffprobe, an independent reader: types, decode and display order, places and sizes.
 
 use crate::support;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use framewire_media::{FrameIndex, PictureStructure, PictureType};
-use support::{Parity, Picture, Stream, lab_group};
+use support::{Parity, Picture, Stream, ffmpeg, lab_group};
 
 /// What ffprobe says: (position, size) of packets in decode order; (position, type) of frames in display order.
 #[derive(Debug, PartialEq)]
@@ -15,34 +14,15 @@ struct Probed {
     frames: Vec<(u64, String)>,
 }
 
-fn ffprobe_rows(path: &Path, section: &str, fields: &[&str]) -> Vec<Vec<String>> {
-    let entries = format!("{section}={}", fields.join(","));
-    let output = Command::new("ffprobe")
-        .args(["-v", "error", "-f", "mpegvideo", "-show_entries", &entries, "-of", "default=nw=1", "-i"])
-        .arg(path)
-        .output()
-        .unwrap();
-    assert!(output.status.success() && output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
-    let text = String::from_utf8(output.stdout).unwrap();
-    let mut rows: Vec<BTreeMap<&str, &str>> = Vec::new();
-    for (key, value) in text.lines().filter_map(|line| line.split_once('=')) {
-        if !fields.contains(&key) {
-            continue;
-        }
-        match rows.last_mut().filter(|row| !row.contains_key(key)) {
-            Some(row) => _ = row.insert(key, value),
-            None => rows.push(BTreeMap::from([(key, value)])),
-        }
-    }
-    rows.iter().map(|row| fields.iter().map(|field| row[field].to_owned()).collect()).collect()
-}
-
 fn probe(path: &Path) -> Probed {
-    let packets = ffprobe_rows(path, "packet", &["pos", "size"]);
-    let frames = ffprobe_rows(path, "frame", &["pkt_pos", "pict_type"]);
+    let fields: &[&str] = &["pkt_pos", "pict_type"];
+    let asked = [("packet", ffmpeg::PLACE), ("frame", fields)];
+    let ([packets, frames], messages) = ffmpeg::probe_with_messages(path, "mpegvideo", asked);
+    assert_eq!(messages, "", "{}", path.display());
+    let place = |(offset, size)| (offset as u64, size as u64);
     Probed {
-        packets: packets.iter().map(|row| (row[0].parse().unwrap(), row[1].parse().unwrap())).collect(),
-        frames: frames.iter().map(|row| (row[0].parse().unwrap(), row[1].clone())).collect(),
+        packets: ffmpeg::places(&packets).into_iter().map(place).collect(),
+        frames: frames.iter().map(|row| (row["pkt_pos"].parse().unwrap(), row["pict_type"].clone())).collect(),
     }
 }
 

@@ -44,8 +44,9 @@ fn access_units_order_and_rate_are_those_of_ffmpeg() {
         assert_eq!((sequence.codec, sequence.width, sequence.height), (Codec::Mpeg4Part2, 176, 144), "{name}");
         assert_eq!((sequence.frame_rate.numerator, sequence.frame_rate.denominator), rate, "{name}");
         let ours: Vec<_> = frames.iter().map(|frame| (frame.offset as usize, frame.size as usize)).collect();
-        assert_eq!(ours, ffmpeg::packets(&path, "m4v"), "{name}: access units");
-        let theirs = ffmpeg::probe_rows(&path, "m4v", "frame", &["pkt_pos", "pict_type"]);
+        let fields: &[&str] = &["pkt_pos", "pict_type"];
+        let [packets, theirs] = ffmpeg::probe(&path, "m4v", [("packet", ffmpeg::PLACE), ("frame", fields)]);
+        assert_eq!(ours, ffmpeg::places(&packets), "{name}: access units");
         let theirs: Vec<_> =
             theirs.iter().map(|row| (row["pkt_pos"].clone(), row["pict_type"].replace('S', "P"))).collect();
         let mut in_order: Vec<_> = frames.iter().collect();

@@ -18,10 +18,12 @@ fn agree(path: &Path, codec: Codec) -> Movie {
     let name = path.display();
     assert_eq!(movie.index.sequence.codec, codec, "{name}");
     let ours: Vec<_> = frames.iter().map(|frame| (frame.offset as usize, frame.size as usize)).collect();
-    let starts: Vec<_> = ffmpeg::packets(path, format).iter().map(|(start, _)| zero_byte(&stream, *start)).collect();
+    let [of_frame, of_stream]: [&[&str]; 2] = [&["pkt_pos", "pict_type"], &["has_b_frames"]];
+    let asked = [("packet", ffmpeg::PLACE), ("frame", of_frame), ("stream", of_stream)];
+    let [packets, theirs, streams] = ffmpeg::probe(path, format, asked);
+    let starts: Vec<_> = ffmpeg::places(&packets).iter().map(|(start, _)| zero_byte(&stream, *start)).collect();
     assert_eq!(ours.iter().map(|(start, _)| *start).collect::<Vec<_>>(), starts, "{name}: access units");
     assert_eq!(ours.iter().map(|(_, size)| size).sum::<usize>(), stream.len(), "{name}: frames tile the file");
-    let theirs = ffmpeg::probe_rows(path, format, "frame", &["pkt_pos", "pict_type"]);
     let position = |text: &str| zero_byte(&stream, text.parse().unwrap());
     let theirs: Vec<_> = theirs.iter().map(|row| (position(&row["pkt_pos"]), row["pict_type"].clone())).collect();
     let mut shown: Vec<_> = frames.iter().collect();
@@ -34,8 +36,7 @@ fn agree(path: &Path, codec: Codec) -> Movie {
         OutputRule::H264 { reordered, .. } => reordered,
         OutputRule::H265 { reordered, .. } => Some(reordered),
     });
-    let theirs = &ffmpeg::probe_rows(path, format, "stream", &["has_b_frames"])[0]["has_b_frames"];
-    assert_eq!(held_back.max(), theirs.parse().ok(), "{name}: pictures that are held back");
+    assert_eq!(held_back.max(), streams[0]["has_b_frames"].parse().ok(), "{name}: pictures that are held back");
     movie
 }
 

@@ -8,7 +8,7 @@ use super::ffmpeg;
 
 /// Names, encoders and options: pyramids, hidden and shown again frames, switch frames, intra-only frames, frame
 /// numbers, repeated order hints and none.
-pub const CASES: [(&str, &str, &str); 7] = [
+const CASES: [(&str, &str, &str); 7] = [
     ("look-ahead", "libaom-av1", "-g 30 -cpu-used 8 -b:v 300k -lag-in-frames 19"),
     ("real-time", "libaom-av1", "-g 25 -usage realtime -cpu-used 8 -b:v 300k -lag-in-frames 0"),
     ("resilient", "libaom-av1", "-g 25 -cpu-used 8 -b:v 300k -error-resilience default -lag-in-frames 19"),
@@ -25,10 +25,9 @@ pub fn encoded() -> &'static [(&'static str, PathBuf)] {
 }
 
 fn encode_all() -> Vec<(&'static str, PathBuf)> {
-    let source = "testsrc2=s=176x144:r=25:d=2,noise=alls=8:allf=t";
     let encode = |(name, encoder, options): (&'static str, &str, &str)| {
         let options = format!("-c:v {encoder} -pix_fmt yuv420p {options} -f obu");
-        (name, ffmpeg::encode(&format!("shared-{name}.obu"), source, &options))
+        (name, ffmpeg::encode(&format!("shared-{name}.obu"), super::MOVING, &options))
     };
     CASES.into_iter().filter(|(_, encoder, _)| ffmpeg::has_encoder(encoder)).map(encode).collect()
 }

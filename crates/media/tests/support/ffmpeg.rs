@@ -53,27 +53,58 @@ pub fn encode(name: &str, source: &str, options: &str) -> PathBuf {
     path
 }
 
-/// Rows of `ffprobe -show_entries section=fields`, with what each field says; absent where it says nothing.
-pub fn probe_rows(path: &Path, format: &str, section: &str, fields: &[&str]) -> Vec<BTreeMap<String, String>> {
-    let entries = format!("{section}={}", fields.join(","));
+/// Rows of a section of what ffprobe prints: what each field says; absent where it says nothing.
+pub type Rows = Vec<BTreeMap<String, String>>;
+
+/// Rows of `ffprobe -show_entries section=fields`.
+pub fn probe_rows(path: &Path, format: &str, section: &str, fields: &[&str]) -> Rows {
+    let [rows] = probe(path, format, [(section, fields)]);
+    rows
+}
+
+/// The same of several sections at a time: to start a process costs more than to read a small file.
+pub fn probe<const N: usize>(path: &Path, format: &str, sections: [(&str, &[&str]); N]) -> [Rows; N] {
+    probe_with_messages(path, format, sections).0
+}
+
+/// The same, with what ffprobe says of the file.
+pub fn probe_with_messages<const N: usize>(
+    path: &Path,
+    format: &str,
+    sections: [(&str, &[&str]); N],
+) -> ([Rows; N], String) {
+    let entries = sections.map(|(section, fields)| format!("{section}={}", fields.join(","))).join(":");
     let output = Command::new("ffprobe")
-        .args(["-v", "error", "-threads", "1", "-f", format, "-show_entries", &entries, "-of", "compact=p=0", "-i"])
+        .args(["-v", "error", "-threads", "1", "-f", format, "-show_entries", &entries, "-of", "compact", "-i"])
         .arg(path)
         .output()
         .unwrap();
+    let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{}: {messages}", path.display());
     let text = String::from_utf8(output.stdout).unwrap();
     let row = |line: &str| {
         let pairs = line.split('|').filter_map(|pair| pair.split_once('='));
         pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
     };
-    text.lines().filter(|line| !line.is_empty()).map(row).collect()
+    let rows = sections.map(|(section, _)| {
+        let lines = text.lines().filter_map(|line| line.strip_prefix(section)?.strip_prefix('|'));
+        lines.map(row).collect()
+    });
+    (rows, messages)
 }
 
 /// Access units by ffprobe: offset and size, in decode order.
 pub fn packets(path: &Path, format: &str) -> Vec<(usize, usize)> {
-    let rows = probe_rows(path, format, "packet", &["pos", "size"]);
+    places(&probe_rows(path, format, "packet", PLACE))
+}
+
+/// What [`places`] reads of a section `packet`.
+pub const PLACE: &[&str] = &["pos", "size"];
+
+/// Offset and size of each.
+pub fn places(packets: &Rows) -> Vec<(usize, usize)> {
     let number = |row: &BTreeMap<String, String>, field| row[field].parse().unwrap();
-    rows.iter().map(|row| (number(row, "pos"), number(row, "size"))).collect()
+    packets.iter().map(|row| (number(row, "pos"), number(row, "size"))).collect()
 }
 
 /// Decodes a stream in one thread and gives a digest of every picture, in the order of output.

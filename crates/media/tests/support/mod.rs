@@ -250,6 +250,9 @@ pub fn lab_group(stream: Stream, first: bool) -> Stream {
     }
 }
 
+/// What FFmpeg draws for streams that are encoded now: three seconds of a picture that moves.
+pub const MOVING: &str = "testsrc2=s=176x144:r=25:d=3,noise=alls=8:allf=t";
+
 /// Elementary streams of the shared test data; `None`, with a note, where they are absent.
 pub fn generated_streams() -> Option<PathBuf> {
     let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data");
