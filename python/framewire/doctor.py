@@ -110,7 +110,20 @@ def _ffmpeg() -> list[Check]:
             "present" if has_mpeg2 else "this ffmpeg was built without it",
             "" if has_mpeg2 else "no movie can be made or transcoded; MPEG-2 streams can be sent as they are",
         ),
+        _vmaf(),
     ]
+
+
+def _vmaf() -> Check:
+    from framewire.as_decoded import vmaf  # loads what a look at the machine needs for nothing else
+
+    name, cost = "ffmpeg filter libvmaf", "framewire score measures PSNR and SSIM, and no VMAF"
+    try:
+        program = vmaf.find()
+    except MachineError as error:
+        return Check(name, False, False, str(error), cost)
+    detail = program or f"this ffmpeg was built without it; {vmaf.VARIABLE} may name one that has it"
+    return Check(name, program is not None, False, detail, "" if program else cost)
 
 
 def _gstreamer() -> Check:

@@ -160,21 +160,27 @@ def score(
     flows: Annotated[
         list[str] | None, typer.Argument(metavar="[FLOW]...", help="Flows to score [default: all].")
     ] = None,
+    no_vmaf: Annotated[
+        bool, typer.Option("--no-vmaf", help="Leave out VMAF, which takes as long as all the rest.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Score the pictures of a run both ways: damaged frames discarded, as in the report, and as decoded.
 
     As decoded, FFmpeg's decoder is given all that came, damaged frames up to their first gap, and conceals what it can.
+    VMAF is measured where ffmpeg has the filter libvmaf, or where FRAMEWIRE_VMAF_FFMPEG names an ffmpeg that has it.
     The scores of all frames are kept as as_decoded.parquet, beside those of other flows that were scored before.
     """
     from framewire import as_decoded
+    from framewire.as_decoded import vmaf
     from framewire.report.data import load
 
     _refuse_no_run(directory)
     run = load(directory)
     files.check_takes_files(directory / as_decoded.FILE)
+    vmaf_by = None if no_vmaf else vmaf.find()
     with progress_module.for_console(stderr(), every_s=EVERY_S) as display:
-        scores, table, missing = as_decoded.measure(run, display, flows or ())
+        scores, table, missing = as_decoded.measure(run, display, flows or (), vmaf_by)
     for one in missing:
         warn(f"not scored: {one}")
     for scored in scores:
@@ -190,6 +196,9 @@ def score(
         print_json([dataclasses.asdict(one) for one in scores])
     else:
         stdout().print(run_output.scores_table(scores))
+        if vmaf_by is None and not no_vmaf:
+            why = f"VMAF is not measured: ffmpeg has no filter libvmaf ({vmaf.VARIABLE} may name one that has)"
+            stdout().print(why, markup=False, highlight=False)
 
 
 @clear_errors

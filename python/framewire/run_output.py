@@ -101,18 +101,24 @@ def without_pictures(result: Run) -> str:
     return f"pictures are not in the report yet: {report_command(result)}"
 
 
-NOT_COUNTED = "\N{EN DASH}"
+NOT_MEASURED = "\N{EN DASH}"
 
 
 def scores_table(scores: Sequence[Score]) -> Table:
     """The two ways to score a run side by side: what a receiver shows that discards damaged frames, and as decoded."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for name in ("flow", "damaged\nframes", "discarded\nPSNR dB", "\nSSIM", "as decoded\nPSNR dB", "\nSSIM"):
+    names = ("flow", "damaged\nframes", "discarded\nPSNR dB", "\nSSIM", "\nVMAF")
+    for name in (*names, "as decoded\nPSNR dB", "\nSSIM", "\nVMAF"):
         table.add_column(name, justify="left" if name == "flow" else "right")
     for one in scores:
-        values = (one.discarded_psnr_db, one.discarded_ssim, one.as_decoded_psnr_db, one.as_decoded_ssim)
-        texts = (f"{value:.3f}" if at % 2 else f"{value:.1f}" for at, value in enumerate(values))
-        table.add_row(Text(one.flow), NOT_COUNTED if one.damaged is None else f"{one.damaged:,}", *texts)
+        discarded = (one.discarded_psnr_db, one.discarded_ssim, one.discarded_vmaf)
+        decoded = (one.as_decoded_psnr_db, one.as_decoded_ssim, one.as_decoded_vmaf)
+        texts = [
+            NOT_MEASURED if value is None else f"{value:.{digits}f}"
+            for values in (discarded, decoded)
+            for value, digits in zip(values, (1, 3, 1), strict=True)
+        ]
+        table.add_row(Text(one.flow), NOT_MEASURED if one.damaged is None else f"{one.damaged:,}", *texts)
     return table
 
 

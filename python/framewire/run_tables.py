@@ -24,7 +24,10 @@ WITHOUT_NULLS = {
     "as_decoded": "flow display as_decoded psnr_db ssim",
 }
 
-ADDED_LATER = {"frames": {"track": pl.lit(0, pl.Int32), "handed_on": pl.lit(0, pl.Int32)}}
+ADDED_LATER = {
+    "frames": {"track": pl.lit(0, pl.Int32), "handed_on": pl.lit(0, pl.Int32)},
+    "as_decoded": {"vmaf": pl.lit(None, pl.Float64)},
+}
 """Columns that older tables are without, with what they would have in them."""
 
 

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 import framewire
 from framewire import InputError, as_decoded
 from framewire.as_decoded.first_bytes import beginning
+from framewire.as_decoded.pairs import Pairs, ssim
 from framewire.as_decoded.received_parts import Arrival, arrivals
-from framewire.as_decoded.similarity import Similarity
 from framewire.cli import app
 from framewire.movie.probe import probe
 from framewire.psnr import CAP_DB
@@ -219,7 +219,7 @@ def test_a_report_made_afterwards_shows_both_and_says_on_which_its_verdict_rests
 
 def test_similarity_is_that_of_each_pair() -> None:
     one, other = bytes(range(256)) * 16, bytes(64 * 64)
-    with Similarity(64, 64) as similarity:
+    with Pairs(ssim(), 64, 64) as similarity:
         for pair in ((one, one), (one, other), (other, other), (other, one)):
             similarity.take(*pair)
         same, apart, dark, back = similarity.values()
@@ -231,7 +231,9 @@ def test_the_command_line_prints_and_keeps_the_scores(
     run: ReportRun, scored: tuple[list[as_decoded.Score], pl.DataFrame], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measure = as_decoded.measure
-    monkeypatch.setattr(as_decoded, "measure", lambda _run, _progress, _chosen: (*scored, ["tfrc: it has no pictures"]))
+    monkeypatch.setattr(
+        as_decoded, "measure", lambda _run, _progress, _chosen, _vmaf: (*scored, ["tfrc: it has no pictures"])
+    )
     asked = CliRunner().invoke(app, ["score", str(run.directory)])
     assert asked.exit_code == 0, asked.output
     assert "as decoded" in asked.output and "not scored: tfrc: it has no pictures" in asked.output

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from framewire.as_decoded.first_bytes import AsSent, beginning
-from framewire.as_decoded.received_parts import Arrival, arrivals, counts_damaged
-from framewire.as_decoded.similarity import Similarity
+from framewire import run_tables
+from framewire.as_decoded.concealed import Concealed, decoded
+from framewire.as_decoded.pairs import Measure, Pairs, ssim
+from framewire.as_decoded.received_parts import counts_damaged
+from framewire.as_decoded.vmaf import vmaf
 from framewire.content_store import replacing
-from framewire.playout import play
 from framewire.psnr import CAP_DB, black, decibel, squared_error
 from framewire.report.cut_stream import StreamError, luma_pictures
 from framewire.report.data import Flow, ReportRun
 from framewire.report.decoded_display import Screen
-from framewire.report.decoder import pictures
 from framewire.report.psnr import add_checksum
 from framewire.report.reference_pictures import Original, Pictures, Received
 
@@ -30,7 +30,12 @@ FILE = "as_decoded.parquet"
 """Its name in the run directory."""
 
 SCHEMA = {"flow": pl.String, "display": pl.Int32, "as_decoded": pl.Boolean, "on_screen": pl.Int32,
-          "psnr_db": pl.Float64, "ssim": pl.Float64}  # fmt: skip
+          "psnr_db": pl.Float64, "ssim": pl.Float64, "vmaf": pl.Float64}  # fmt: skip
+
+MEASURED = ("psnr_db", "ssim", "vmaf")
+"""Columns of it that say how like a picture is to the one that was sent."""
+
+WAYS = {False: "discarded", True: "as_decoded"}
 
 Progress = Callable[[dict[str, Any]], None]
 
@@ -45,6 +50,9 @@ class Score:
     as_decoded_psnr_db: float
     discarded_ssim: float
     as_decoded_ssim: float
+    discarded_vmaf: float | None
+    """None where it was not measured, as the next one."""
+    as_decoded_vmaf: float | None
     damaged: int | None
     """Frames that were handed on up to their first gap; None where they are not counted, and taken whole only."""
     left_out: int
@@ -53,15 +61,17 @@ class Score:
 
 
 def measure(
-    run: ReportRun, progress: Progress | None = None, chosen: Sequence[str] = ()
+    run: ReportRun, progress: Progress | None = None, chosen: Sequence[str] = (), vmaf_by: str | None = None
 ) -> tuple[list[Score], pl.DataFrame, list[str]]:
     """Scores each flow both ways, all or those chosen, and returns means, the slots (the table of :data:`FILE`), and
     why flows have none.
 
     The second way gives FFmpeg's decoder all frames that came whole, whatever they refer to, and of the others what
     came up to the first gap, as receivers do that do not discard; a picture is shown when the player of the run would
-    have it by then, and stands until the next one. Raises InputError for a flow that the run does not have.
+    have it by then, and stands until the next one. VMAF is measured where ``vmaf_by``, an ffmpeg that has it
+    (:func:`framewire.as_decoded.vmaf.find`), is given. Raises InputError for a flow that the run does not have.
     """
+    measures = {"ssim": ssim()} | ({} if vmaf_by is None else {"vmaf": vmaf(vmaf_by)})
     wanted = run.named(chosen)
     found = Pictures(run)
     originals, problems = found.originals
@@ -73,7 +83,7 @@ def measure(
             if progress is not None:
                 progress({"event": "step", "text": f"decoding {flow.name}", "share": number / len(flows)})
             try:
-                score, table = _of_flow(run, flow, original, found.received(flow, original))
+                score, table = _of_flow(run, flow, original, found.received(flow, original), measures)
             except StreamError as error:
                 told.append(f"{flow.name}: {error}")
                 continue
@@ -85,7 +95,7 @@ def measure(
 def write(run: ReportRun, table: pl.DataFrame) -> Path:
     """Keeps the scores in the run directory, beside those of other flows that are there."""
     path = run.directory / FILE
-    kept = run.as_decoded
+    kept = run_tables.completed("as_decoded", run.as_decoded)
     if kept.schema == table.schema:
         table = pl.concat([kept.filter(~pl.col("flow").is_in(table["flow"].unique().to_list())), table])
     with replacing(path) as part:
@@ -95,93 +105,65 @@ def write(run: ReportRun, table: pl.DataFrame) -> Path:
     return path
 
 
-def _of_flow(run: ReportRun, flow: Flow, original: Original, one: Received) -> tuple[Score, pl.DataFrame]:
-    as_sent = AsSent(flow, one, original.stream)
-    came, unknown = [], 0
-    for arrival in arrivals(run, flow):
-        if arrival.payload is None or as_sent.knows(arrival.frame):
-            came.append(arrival)
-        else:
-            unknown += 1
-    damaged = sum(not arrival.whole for arrival in came) if counts_damaged(flow) else None
-    largest = _largest_payload(run, flow)
-
-    def begin(arrival: Arrival) -> bytes:
-        return beginning(as_sent, arrival, largest)
-
-    whole, right = [arrival for arrival in came if arrival.whole], {*one.slots}
+def _of_flow(
+    run: ReportRun, flow: Flow, original: Original, one: Received, measures: Mapping[str, Measure]
+) -> tuple[Score, pl.DataFrame]:
+    concealed = Concealed.of(run, flow, original, one)
+    whole, right = [arrival for arrival in concealed.came if arrival.whole], {*one.slots}
     # A receiver that discards gives its decoder what came whole; shown is what is decoded right.
-    of_whole = ((number, picture) for number, picture in _decoded(original, one, whole, begin) if number in right)
-    kept = Screen(one.display.source, of_whole)
-    concealed = Screen(_planned(run, flow, came), _decoded(original, one, came, begin))
-    count, size = original.ledger.height, original.width * original.height
-    rows: dict[bool, list[float]] = {False: [], True: []}
-    with ExitStack() as stack:
-        ssims = {way: stack.enter_context(Similarity(original.width, original.height)) for way in rows}
-        frames = original.ledger["frame"].to_list()
-        slot = -1
-        for slot, sent in enumerate(luma_pictures(original.stream, frames, original.width, original.height)):
-            if slot == count:
-                break
-            for way, screen in ((False, kept), (True, concealed)):
-                picture = screen.at(slot) or black(size)
-                rows[way].append(decibel(squared_error(sent, picture)))
-                ssims[way].take(picture, sent)
-        if slot + 1 != count:
-            raise StreamError(f"{original.source.name} decodes to {slot + 1:,} pictures, the ledger names {count:,}")
-        similar = {way: one.values() for way, one in ssims.items()}
+    of_whole = decoded(original, ((arrival.display, one.stream.read(arrival.frame)) for arrival in whole))
+    kept = Screen(one.display.source, (pair for pair in of_whole if pair[0] in right))
+    screens = {False: kept, True: Screen(concealed.played.source, concealed.pictures())}
+    values = _compared(original, screens, measures)
     tables = [
         pl.DataFrame(
-            {"flow": [flow.name] * count, "display": range(count), "as_decoded": [way] * count,
-             "on_screen": screen.on_screen, "psnr_db": rows[way], "ssim": similar[way]},
+            {"flow": flow.name, "display": range(original.ledger.height), "as_decoded": way,
+             "on_screen": screens[way].on_screen} | {name: values[way].get(name) for name in MEASURED},
             schema=SCHEMA,
         )
-        for way, screen in ((False, kept), (True, concealed))
+        for way in screens
     ]  # fmt: skip
-    means = [(float(np.minimum(rows[way], CAP_DB).mean()), float(np.mean(similar[way]))) for way in (False, True)]
-    (discarded_db, discarded_ssim), (as_decoded_db, as_decoded_ssim) = means
-    score = Score(flow.name, discarded_db, as_decoded_db, discarded_ssim, as_decoded_ssim, damaged, unknown)
+    means: dict[str, Any] = {f"{of}_{name}": _mean(name, values[way]) for way, of in WAYS.items() for name in MEASURED}
+    score = Score(
+        flow=flow.name,
+        **means,
+        damaged=sum(not arrival.whole for arrival in concealed.came) if counts_damaged(flow) else None,
+        left_out=concealed.left_out,
+    )
     return score, pl.concat(tables)
 
 
-def _largest_payload(run: ReportRun, flow: Flow) -> int:
-    """Bytes behind the header of RTP that a packet of the flow has room for."""
-    headers_of_ip_udp_rtp = 20 + 8 + 12
-    return (1500 if flow.described is None else flow.described.mtu) - headers_of_ip_udp_rtp
+def _compared(
+    original: Original, screens: Mapping[bool, Screen], measures: Mapping[str, Measure]
+) -> dict[bool, dict[str, list[float]]]:
+    """Each screen held against what was sent, slot by slot."""
+    count, size = original.ledger.height, original.width * original.height
+    found: dict[bool, dict[str, list[float]]] = {way: {"psnr_db": []} for way in screens}
+    with ExitStack() as stack:
+        pairs = {
+            (way, name): stack.enter_context(Pairs(measure, original.width, original.height))
+            for way in screens
+            for name, measure in measures.items()
+        }
+        slot = -1
+        frames = original.ledger["frame"].to_list()
+        for slot, sent in enumerate(luma_pictures(original.stream, frames, original.width, original.height)):
+            if slot == count:
+                break
+            for way, screen in screens.items():
+                picture = screen.at(slot) or black(size)
+                found[way]["psnr_db"].append(decibel(squared_error(sent, picture)))
+                for name in measures:
+                    pairs[way, name].take(picture, sent)
+        if slot + 1 != count:
+            raise StreamError(f"{original.source.name} decodes to {slot + 1:,} pictures, the ledger names {count:,}")
+        for (way, name), one in pairs.items():
+            found[way][name] = one.values()
+    return found
 
 
-def _decoded(
-    original: Original, one: Received, came: list[Arrival], begin: Callable[[Arrival], bytes]
-) -> Iterator[tuple[int, bytes]]:
-    """The pictures of a decoder that is given these frames; ``begin`` knows how those began that were not kept."""
-
-    def code(arrival: Arrival) -> bytes:
-        is_guessed = arrival.payload is not None
-        return begin(arrival) if is_guessed else one.stream.read(arrival.frame)
-
-    if came:
-        frames = ((arrival.display, code(arrival)) for arrival in came)
-        given = ((display, begin) for display, begin in frames if begin)
-        yield from pictures(original.stream.coding, original.width, original.height, given)
-
-
-def _planned(run: ReportRun, flow: Flow, came: list[Arrival]) -> list[int | None]:
-    """Which picture the run's player would have on the screen, slot by slot, were each frame shown of which something
-    came; one that waits also waits for all before it in decode order."""
-    ledger = run.ledger(flow)
-    if not came:
-        return [None] * ledger.height
-    at = np.array([arrival.at_ns for arrival in came])
-    known = pl.DataFrame(
-        {"display": [arrival.display for arrival in came], "at": at, "ready": np.maximum.accumulate(at)},
-        schema_overrides={"display": pl.Int32},
-    )
-    first = ledger.select((pl.col("arrival_ns") - pl.col("arrival_rel_ns")).min()).item()
-    rows = ledger.select("frame", "display", "display_ns").join(known, on="display", how="left", maintain_order="left")
-    shown = rows.with_columns(
-        fate=pl.when(pl.col("at").is_null()).then(pl.lit("lost")).otherwise(pl.lit("shown")),
-        arrival_ns="at",
-        arrival_rel_ns=pl.col("at") - (int(at.min()) if first is None else first),
-        ready_ns="ready",
-    )
-    return play(shown, run.player(flow)).source
+def _mean(name: str, values: Mapping[str, list[float]]) -> float | None:
+    if name not in values:
+        return None
+    most = CAP_DB if name == "psnr_db" else np.inf
+    return float(np.minimum(values[name], most).mean())

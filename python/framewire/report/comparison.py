@@ -128,9 +128,12 @@ LEVELS: Sequence[Column] = (
 
 AS_DECODED: Sequence[Column] = (
     Column("SSIM", "", lambda m: m.ssim, True, number(3), "structural similarity of the same pictures to those sent"),
+    Column("VMAF", "", lambda m: m.vmaf, True, number(1),
+           "the same by VMAF, from 0 to 100; it is there where an ffmpeg with the filter libvmaf was"),
     Column("decoded PSNR", "dB", lambda m: m.as_decoded_psnr_db, True, number(1),
            "as PSNR mean, with damaged frames handed on and concealed by FFmpeg's decoder instead of discarded"),
     Column("decoded SSIM", "", lambda m: m.as_decoded_ssim, True, number(3), "structural similarity of the same"),
+    Column("decoded VMAF", "", lambda m: m.as_decoded_vmaf, True, number(1), "VMAF of the same, from 0 to 100"),
 )  # fmt: skip
 
 SOUND: Sequence[Column] = (

@@ -81,9 +81,12 @@ class Metrics:
     psnr_pooled_db: float | None = None
 
     as_decoded_psnr_db: float | None = None
-    """Mean, with damaged frames concealed instead of discarded; where `framewire score` was asked, as the next two."""
+    """Mean, with damaged frames concealed instead of discarded; where `framewire score` was asked, as the next four."""
     as_decoded_ssim: float | None = None
+    as_decoded_vmaf: float | None = None
+    """Where there was an ffmpeg that has it, as the one without concealment."""
     ssim: float | None = None
+    vmaf: float | None = None
 
     @property
     def never_dropped(self) -> bool:
@@ -202,7 +205,10 @@ def as_decoded(run: ReportRun, flow: Flow) -> dict[str, Any]:
         return {}
     rows = run.as_decoded.filter(pl.col("flow") == flow.name)
     discarded, concealed = rows.filter(~pl.col("as_decoded")), rows.filter(pl.col("as_decoded"))
+    mean_vmaf = pl.col("vmaf").mean() if "vmaf" in rows.columns else pl.lit(None)
     return {
+        "as_decoded_vmaf": concealed.select(mean_vmaf).item(),
+        "vmaf": discarded.select(mean_vmaf).item(),
         "as_decoded_psnr_db": concealed.select(pl.col("psnr_db").clip(upper_bound=CAP_DB).mean()).item(),
         "as_decoded_ssim": concealed.select(pl.col("ssim").mean()).item(),
         "ssim": discarded.select(pl.col("ssim").mean()).item(),
