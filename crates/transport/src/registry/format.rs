@@ -125,7 +125,10 @@ impl Format {
 
     /// True where it has room for sound beside the frames.
     pub(super) const fn has_sound(self) -> bool {
-        !matches!(self, Self::ElementaryStream)
+        match self {
+            Self::Rtp(_) | Self::Ts | Self::Mp4 | Self::FragmentedMp4 => true,
+            Self::ElementaryStream => false,
+        }
     }
 
     /// Whether frames of this codec can be written so.

@@ -150,15 +150,9 @@ impl Parts {
             (Format::Rtp(RtpContent::Frames), Session::None, SocketKind::Stream) => {
                 Err("a stream of bytes does not say where an RTP packet ends: session \"rfc4571\" does")
             }
-            (
-                Format::ElementaryStream
-                | Format::Rtp(RtpContent::TransportStream)
-                | Format::Ts
-                | Format::Mp4
-                | Format::FragmentedMp4,
-                Session::Rtsp,
-                _,
-            ) => Err("RTSP here carries packets of RTP with frames in them: format \"rtp\""),
+            (format, Session::Rtsp, _) if !matches!(format, Format::Rtp(RtpContent::Frames)) => {
+                Err("RTSP here carries packets of RTP with frames in them: format \"rtp\"")
+            }
             (_, Session::Rfc4571, SocketKind::Datagram(_)) => {
                 Err("RFC 4571 says where packets end in a stream of bytes; a datagram ends by itself")
             }
@@ -179,13 +173,21 @@ impl Parts {
             (Format::Mp4 | Format::FragmentedMp4, Session::None | Session::Rfc4571, SocketKind::Stream) => {
                 Err("an MP4 file is fetched by its receiver: session \"http\" does that")
             }
-            (Format::ElementaryStream | Format::Rtp(RtpContent::Frames), Session::Http, SocketKind::Stream) => {
+            (format, Session::Http, SocketKind::Stream)
+                if !matches!(format, Format::Mp4 | Format::FragmentedMp4 | Format::Ts) =>
+            {
                 Err("HTTP carries files and transport streams here: format \"mp4\", \"fmp4\" or \"ts\"")
             }
             (Format::Mp4, Session::Http, SocketKind::Stream) if !matches!(self.queue, Queue::Direct) => Err(
                 "the index of an MP4 file says where every frame stands before the first one is sent, so that none can be given \
                  up: formats \"fmp4\" and \"ts\" keep frames apart",
             ),
+            (format, Session::Rfc4571, SocketKind::Stream) if !matches!(format, Format::Rtp(RtpContent::Frames)) => {
+                Err("RFC 4571 here carries packets of RTP with frames in them: format \"rtp\"")
+            }
+            (format, _, SocketKind::Datagram(_)) if !matches!(format, Format::Rtp(_) | Format::Ts) => {
+                Err("datagrams here carry packets of RTP and of transport streams: format \"rtp\" or \"ts\"")
+            }
             (_, _, SocketKind::Datagram(Overflow::Drop | Overflow::DropRestOfFrame))
                 if !matches!(self.queue, Queue::Direct) =>
             {
