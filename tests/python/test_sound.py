@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,9 @@ from framewire.movie.probe import probe
 from framewire.psnr import CAP_DB
 from framewire.render import Options, render, sound
 from framewire.render.screens import Screen, of_run
+from framewire.report import comparison, psnr
 from framewire.report.data import load
+from framewire.report.outcome import outcome
 
 SECONDS = 4
 ENCODERS = {
@@ -178,6 +181,25 @@ def test_the_report_says_what_was_lost_and_how_far_sound_and_picture_are_apart(
     assert "ound and picture apart" not in report.build(run.directory).read_text(encoding="utf-8")
     assert run.sound.is_empty()
     assert run.summary["sound_lost"].to_list() == [None]
+
+
+def test_the_report_says_how_late_sound_arrived_beside_its_wait_in_the_queue(
+    films: dict[str, Path], tmp_path: Path
+) -> None:
+    """In RTP over UDP it waits in no queue, and behind all that the device holds of the picture."""
+    scenario = text(films["mp2"], NARROW, "udp+dependency")
+    run = load(framewire.run(scenario, out=tmp_path / "run", world="simulated").directory)
+    (one,) = outcome(run, psnr.unmeasured()).flows
+    latencies = sorted(latency / 1e6 for latency in run.sound["latency_ns"].drop_nulls())
+    assert one.sound_wait_max_ms is not None and one.sound_p50_ms is not None and one.sound_max_ms is not None
+    assert one.sound_wait_max_ms < 10 < 100 < one.sound_p50_ms < one.sound_max_ms < 2_000
+    assert one.sound_max_ms == latencies[-1]
+    assert sum(latency <= one.sound_p50_ms for latency in latencies) == -(-len(latencies) // 2)
+    assert [column.title for column in comparison.columns([one])][-5:-1] == [
+        "sound waits", "sound p50", "sound p95", "sound max"
+    ]  # fmt: skip
+    silent = replace(one, **{f"sound_{name}_ms": None for name in ("p50", "p95", "max")})
+    assert "sound p50" not in [column.title for column in comparison.columns([silent])]
 
 
 def test_a_campaign_counts_sound_apart(films: dict[str, Path], tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from framewire import stats
 from framewire.playout import pauses, play, replayed
 from framewire.psnr import CAP_DB
 from framewire.report import plot_data
@@ -73,6 +74,11 @@ class Metrics:
     sound_lost: int | None = None
     sound_wait_max_ms: float | None = None
     """The longest that sound waited for what was being sent."""
+    sound_p50_ms: float | None = None
+    """From when packets of sound were due at the sender to their arrival, of those that came: the median, then the 95th
+    percentile and the longest."""
+    sound_p95_ms: float | None = None
+    sound_max_ms: float | None = None
     apart_ms: float | None = None
     """How far sound and picture were apart in the second in which that was most; above zero the sound was later."""
     startup_s: float | None = None
@@ -178,6 +184,7 @@ def metrics(run: ReportRun, flow: Flow, psnr: PsnrResult) -> Metrics:
         unseen_latency_ms=unseen_latency_ms(run, flow),
         shown_bps=bit_rate(live, ["shown"], ledger.height / rate) if flow.is_adaptive else None,
         usable_bps=bit_rate(ledger, ["shown", "late"], ledger.height / rate) if flow.is_adaptive else None,
+        **sound_latencies(run, flow),
         **as_decoded(run, flow),
         **{field: rest.get(field) for field in SUMMARY_FIELDS},
     )
@@ -213,6 +220,15 @@ def as_decoded(run: ReportRun, flow: Flow) -> dict[str, Any]:
         "as_decoded_ssim": concealed.select(pl.col("ssim").mean()).item(),
         "ssim": discarded.select(pl.col("ssim").mean()).item(),
     }
+
+
+def sound_latencies(run: ReportRun, flow: Flow) -> dict[str, Any]:
+    """How late sound arrived: percentiles by nearest rank, as of the summary (docs/results.md)."""
+    if "latency_ns" not in run.sound.columns:
+        return {}
+    came = run.sound.filter(pl.col("flow") == flow.name)["latency_ns"].drop_nulls() / 1e6
+    percents = {"p50": 50, "p95": 95, "max": 100}
+    return {f"sound_{name}_ms": stats.percentile(came.to_list(), share) for name, share in percents.items()}
 
 
 def counts(ledger: pl.DataFrame, column: str, of: pl.Expr | None = None) -> dict[str, int]:
