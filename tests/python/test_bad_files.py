@@ -59,6 +59,43 @@ def test_a_codec_that_is_not_carried(film: Path, tmp_path: Path) -> None:
     refused(vp8, "vp8 in matroska,webm", "MPEG-4 part 2, H.264, H.265 and AV1", tmp_path=tmp_path)
 
 
+def length_delimited(stream: bytes) -> bytes:
+    """A stream in the low-overhead format of AV1 (5.2) as one of annex B: sizes before each unit, frame and OBU."""
+
+    def sized(data: bytes) -> bytes:
+        size, code = len(data), bytearray()
+        while size > 127:
+            code.append(size & 127 | 128)
+            size >>= 7
+        return bytes([*code, size]) + data
+
+    units: list[list[bytes]] = []
+    at = 0
+    while at < len(stream):
+        header, extension = stream[at], stream[at] >> 2 & 1
+        size, end = 0, at + 1 + extension
+        for shift in range(0, 56, 7):
+            size, more, end = size | (stream[end] & 127) << shift, stream[end] >> 7, end + 1
+            if not more:
+                break
+        if header >> 3 & 15 == 2:  # OBU_TEMPORAL_DELIMITER
+            units.append([])
+        units[-1].append(bytes([header & ~2]) + stream[at + 1 : at + 1 + extension] + stream[end : end + size])
+        at = end + size
+    return b"".join(sized(sized(b"".join(map(sized, unit)))) for unit in units)
+
+
+def test_av1_in_the_length_delimited_format(film: Path, tmp_path: Path) -> None:
+    whole, delimited = tmp_path / "film.obu", tmp_path / "delimited.obu"
+    ffmpeg("-i", film, "-an", "-t", "0.4", "-c:v", "libsvtav1", "-preset", "12", whole)
+    assert probe(whole, "25 Hz").duration_s == pytest.approx(0.4)
+    delimited.write_bytes(length_delimited(whole.read_bytes()))
+    refused(delimited, "AV1 in the length-delimited format (annex B", "low-overhead format", tmp_path=tmp_path)
+    back = tmp_path / "back.obu"
+    ffmpeg("-f", "av1", "-i", delimited, "-c", "copy", back)
+    assert probe(back, "25 Hz").duration_s == pytest.approx(0.4, abs=0.05)
+
+
 def test_no_video(film: Path, tmp_path: Path) -> None:
     alone = tmp_path / "sound.m4a"
     ffmpeg("-i", film, "-vn", "-c", "copy", alone)

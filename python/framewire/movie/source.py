@@ -47,6 +47,9 @@ ELEMENTARY = {
 }
 """ffmpeg's names of elementary streams, and of what they hold."""
 
+_LENGTH_DELIMITED = "av1"
+"""ffmpeg's name of annex B, of which FFmpeg 5.1 passes over the last unit and the frame rate that the stream states."""
+
 FieldOrder = Literal["progressive", "top", "bottom"]
 """Frames, or two fields each, of which this one comes first."""
 
@@ -126,6 +129,11 @@ def video_of(path: Path, demuxer: str | None = None) -> Video:
     """
     probed = ffmpeg.probe(path, *_forced(demuxer))
     stream, container = probed["streams"][0], probed["format"]
+    if container["format_name"] == _LENGTH_DELIMITED:
+        raise InputError(
+            f"{path}: AV1 in the length-delimited format (annex B of its specification), and the low-overhead format "
+            "(section 5) is read, which aomenc writes with --annexb=0 and ffmpeg with -f av1 -i FILE -c copy NEW.obu"
+        )
     width, height, aspect = int(stream["width"]), int(stream["height"]), _aspect(stream)
     if rotation_of(stream) % 180:
         width, height, aspect = height, width, 1 / aspect
