@@ -222,6 +222,21 @@ def test_sound_that_ends_before_the_video_is_all_sent(film: Path, tmp_path: Path
     assert {*run.frames["fate"], *run.sound["fate"]} == {"shown"}
 
 
+def test_a_recording_that_stops_within_a_packet_is_one_without_that(film: Path, tmp_path: Path) -> None:
+    """Of its sound, too: a transport stream promises nothing of what follows."""
+    whole, cut = tmp_path / "whole.ts", tmp_path / "cut.ts"
+    ffmpeg("-i", film, "-c", "copy", whole)
+    code = whole.read_bytes()
+    kept = []
+    for length in range(len(code) // 2, len(code) // 2 + 12 * 188, 188):
+        cut.write_bytes(code[:length])
+        text = f'[movie]\nsource = "{cut}"\nsound = true\n[[flow]]\ntransport = "rtp+tcp"\n'
+        run = framewire.run(text, out=tmp_path / f"run{length}", world="simulated")
+        assert {*run.frames["fate"], *run.sound["fate"]} == {"shown"}
+        kept.append(run.sound.height)
+    assert 20 < min(kept) <= max(kept) < 70
+
+
 def test_a_clock_that_leaps_is_no_matter_of_the_video(film: Path, tmp_path: Path) -> None:
     """Of sound, which has no rate but that of its packets, it is an error; frames go evenly, and it is said."""
     leaps = tmp_path / "leaps.mkv"

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use framewire_media::audio::AudioTrack;
+use framewire_media::audio::{AudioError, AudioTrack};
 use framewire_media::{Movie, read_regular_file};
 use framewire_session::Sound;
 
@@ -47,7 +47,13 @@ const LARGEST_SOUND: u64 = 2 << 30;
 pub fn load_sound(file: &Path, start: i64) -> Result<Sound, MovieError> {
     let error = |reason| MovieError { file: file.to_owned(), reason };
     let bytes = read_regular_file(file, LARGEST_SOUND).map_err(error)?;
-    let track = AudioTrack::parse(&Bytes::from(bytes)).map_err(|cause| error(cause.to_string()))?;
+    let bytes = Bytes::from(bytes);
+    let track = AudioTrack::parse(&bytes).or_else(|cause| match cause {
+        // A recording that stops within a packet is one without that.
+        AudioError::CutOff { offset, .. } if offset > 0 => AudioTrack::parse(&bytes.slice(..offset as usize)),
+        cause => Err(cause),
+    });
+    let track = track.map_err(|cause| error(cause.to_string()))?;
     Sound::new(track, start).map_err(|cause| error(cause.to_string()))
 }
 
