@@ -287,6 +287,23 @@ def test_a_track_of_sound_that_is_not_there_or_not_carried_is_refused(tracks: Pa
         framewire.load(silent)
 
 
+def test_sound_that_changes_is_an_error_of_the_file_that_has_it(tmp_path: Path) -> None:
+    """And not of the file in the cache into which it is taken out."""
+    whole = encode(tmp_path / "whole.mkv", "-c:v mpeg2video -b:v 1M -an")
+    parts = b""
+    for rate in ("44100", "48000"):
+        tone = ["-f", "lavfi", "-i", f"sine=sample_rate={rate}:duration=1", "-c:a", "aac", tmp_path / f"{rate}.aac"]
+        subprocess.run(["ffmpeg", "-v", "error", *tone], check=True)
+        parts += (tmp_path / f"{rate}.aac").read_bytes()
+    (tmp_path / "both.aac").write_bytes(parts)
+    film = tmp_path / "film.ts"
+    command = ["ffmpeg", "-v", "error", "-i", whole, "-i", tmp_path / "both.aac", "-c", "copy", film]
+    subprocess.run(command, check=True)
+    with pytest.raises(InputError, match=r"film.ts: .*without movie.sound its video is sent alone") as caught:
+        framewire.run(text(film, WIRED, "ts"), out=tmp_path / "run", world="simulated")
+    assert "-sound-" not in str(caught.value), "no name of the cache"
+
+
 def test_sound_of_one_packet_is_sent(tmp_path: Path) -> None:
     """Containers do not say how long the last packet is."""
     whole = encode(tmp_path / "whole.mkv", "-c:v mpeg2video -b:v 1M -c:a aac")

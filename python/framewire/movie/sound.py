@@ -16,7 +16,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from framewire import content_store
+from framewire import _native, content_store
 from framewire.errors import InputError, MachineError
 from framewire.files import sha256
 from framewire.movie import cache, ffmpeg
@@ -41,7 +41,7 @@ UNEVEN = Fraction(1, 2)
 Refusal = Callable[[str], str | None]
 """Why flows do not carry a codec of this name; None where they do."""
 
-_ALONE = "they are needed; without movie.sound its video is sent alone"
+_ALONE = "without movie.sound its video is sent alone"
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def choose(path: Path, number: int | None = None, why: Refusal | None = None) ->
     """
     tracks = tracks_of(path)
     if not tracks:
-        raise InputError(f"{path}: it has no sound; without movie.sound its video is sent alone")
+        raise InputError(f"{path}: it has no sound; {_ALONE}")
     if number is not None and number > len(tracks):
         have = ", ".join(f"{at} ({track})" for at, track in enumerate(tracks, 1))
         raise InputError(f"{path}: movie.sound_track = {number}: its tracks of sound are {have}")
@@ -108,7 +108,7 @@ def choose(path: Path, number: int | None = None, why: Refusal | None = None) ->
     default = next((at for at in carried if tracks[at - 1].is_default), None)
     chosen = number or default or next(iter(carried), 1)
     if (reason := _refused(tracks[chosen - 1], why)) is not None:
-        raise InputError(f"{path}: {reason}; {_others(carried)}without movie.sound its video is sent alone")
+        raise InputError(f"{path}: {reason}; {_others(carried)}{_ALONE}")
     ffmpeg.refuse_encrypted(path, f"a:{chosen - 1}", "sound")
     return chosen
 
@@ -163,7 +163,14 @@ def sound_of(
         kept = store.keep(name, content_store.existing, take_out)
     except OSError as error:
         raise MachineError(f"{store.directory}: the sound cannot be kept here: {error.strerror or error}") from error
-    return Sound(kept, round(start * 1_000_000_000))
+    taken_out = Sound(kept, round(start * 1_000_000_000))
+    try:  # what flows cannot send is an error of the user's file, not of one in the cache
+        _native.load_movie(None, None, (kept, taken_out.start_ns))
+    except _native.MovieError as error:
+        raise InputError(
+            f"{path}: its sound cannot be sent: {str(error).removeprefix(f'{kept}: ')}; {_ALONE}"
+        ) from None
+    return taken_out
 
 
 def _begin_of_even(path: Path, which: str) -> Fraction:
@@ -175,13 +182,13 @@ def _begin_of_even(path: Path, which: str) -> Fraction:
     before = first
     for packet in packets:
         if before.duration is None:
-            raise InputError(f"{path}: packets of its sound have no durations; {_ALONE}")
+            raise InputError(f"{path}: packets of its sound have no durations, which are needed; {_ALONE}")
         away = packet.at - (before.at + before.duration)
         if abs(away) > UNEVEN * before.duration:
             what = f"a gap of {float(away):.3f} s" if away > 0 else f"a step of {float(-away):.3f} s back"
             raise InputError(
                 f"{path}: the time stamps of its sound have {what} at {float(packet.at):.2f} s, and what is sent has "
-                "none; without movie.sound its video is sent alone"
+                f"none; {_ALONE}"
             )
         before = packet
     return first.at
@@ -207,7 +214,7 @@ def _packet(path: Path, line: str, unit: Fraction) -> _Packet:
     """A packet as ffprobe writes it: its time and its duration, and perhaps that there is something beside it."""
     at, duration, *_ = [*line.strip().split(","), ""]
     if not at.removeprefix("-").isdecimal():
-        raise InputError(f"{path}: packets of its sound have no time stamps; {_ALONE}")
+        raise InputError(f"{path}: packets of its sound have no time stamps, which are needed; {_ALONE}")
     return _Packet(int(at) * unit, int(duration) * unit if duration.isdecimal() else None)
 
 
