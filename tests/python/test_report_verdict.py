@@ -96,6 +96,26 @@ def test_of_those_that_show_nearly_the_same_the_one_that_is_far_less_behind_is_c
     assert "at least 99.8 % of the frames" in judge([full("a", 998, 20.0), full("b", 1000, 25.0)]).headline
 
 
+def test_one_that_is_faster_with_few_frames_is_named_as_not_counted() -> None:
+    def given_up(share: int, latency_ms: float) -> str:
+        (said,) = [one for one in judge([full("w", 1000, 314.0), full("few", share, latency_ms)]).as_json()["reasons"]
+                   if "speaks against" in one or "gives up" in one]  # fmt: skip
+        return str(said)
+
+    assert given_up(499, 104.0) == (
+        "Nothing measured here speaks against it: none that brought half of the frames was clearly faster, and no "
+        "other was clearly sharper or more complete. Not counted as faster, since with less than half of the frames "
+        "few and quick ones would win: few (104 ms at the 95th percentile, 49.9 % of the frames)."
+    )
+    assert given_up(500, 104.0) == (
+        "What choosing w gives up: latency (314 ms at the 95th percentile, few has 104 ms)."
+    )
+    for alike in (262.0, 400.0):  # a fifth less is no difference
+        assert given_up(499, alike) == (
+            "Nothing measured here speaks against it: no other was clearly faster, sharper or more complete."
+        )
+
+
 def test_what_decided_is_what_separated_the_runner_up_and_no_third() -> None:
     chosen, third, second = full("w", 900, 350.0), full("c", 893, 1000.0), full("a", 889, 100.0)
     assert judge([chosen, third, second]).sentence == (

@@ -229,16 +229,11 @@ def live_in_a_line(live: Choice, pause: Choice) -> Markup:
 def given_up(best: Metrics, flows: Sequence[Metrics], *, final: bool = True) -> Markup:
     """Where another transport did clearly better than the chosen one."""
     costs: list[Markup] = []
-    # Below zero, frames came before their time: how much before is no merit.
-    serious = [one for one in flows if one.decodable_share >= FEW_SHARE and (one.latency_p95_ms or -1) >= 0]
-    fastest = min(serious, key=lambda m: m.latency_p95_ms or 0, default=None)
-    slower = best.latency_p95_ms is not None and latency_counts(flows)
-    if (
-        fastest
-        and slower
-        and settled([best, fastest], LATENCY)
-        and (best.latency_p95_ms or 0) > latency_limit(fastest.latency_p95_ms or 0)
-    ):
+    asks_latency = best.latency_p95_ms is not None and latency_counts(flows)
+    faster = [one for one in flows if asks_latency and clearly_faster(one, best)]
+    few = [one for one in faster if one.decodable_share < FEW_SHARE]
+    serious = [one for one in faster if one not in few]
+    if fastest := min(serious, key=lambda m: m.latency_p95_ms or 0, default=None):
         costs.append(
             Markup("latency ({} at the 95th percentile, {} has {})").format(
                 milliseconds(best.latency_p95_ms), name(fastest), milliseconds(fastest.latency_p95_ms)
@@ -263,12 +258,37 @@ def given_up(best: Metrics, flows: Sequence[Metrics], *, final: bool = True) -> 
             Markup("bit rate ({}; {} has {})").format(levels_in_words(best), name(richest), levels_in_words(richest))
         )
     if not costs:
-        asked = [Markup("faster")] if slower else []
-        asked += [Markup("sharper")] if best.psnr_mean_db is not None else []
-        said = Markup(" or ").join([Markup(", ").join(asked), Markup("more complete")] if asked else ["more complete"])
-        return Markup("Nothing measured here speaks against it: no other was clearly {}.").format(said)
+        asked = ["faster"] if asks_latency and not few else []
+        asked += ["sharper"] if best.psnr_mean_db is not None else []
+        said = " or ".join([", ".join(asked), "more complete"] if asked else ["more complete"])
+        fast = "none that brought half of the frames was clearly faster, and " if few else ""
+        opening = Markup("Nothing measured here speaks against it: {}no other was clearly {}.").format(fast, said)
+        return Markup("{}{}").format(opening, sooner(few))
     opening = Markup("What choosing {} gives up").format(name(best)) if final else Markup("Where others did better")
-    return Markup("{}: {}.").format(opening, listed(costs))
+    return Markup("{}: {}.{}").format(opening, listed(costs), sooner(few))
+
+
+def clearly_faster(one: Metrics, best: Metrics) -> bool:
+    """Whether one has a latency that is worth a difference, whatever of the two was not seen. Below zero, frames came
+    before their time: how much before is no merit."""
+    its, of_best = one.latency_p95_ms, best.latency_p95_ms
+    if its is None or of_best is None or not settled([best, one], LATENCY):
+        return False
+    return its >= 0 and latency_limit(its) < of_best
+
+
+def sooner(few: Sequence[Metrics]) -> Markup:
+    """Says of flows that were faster with few frames why that is no reason to choose them."""
+    if not few:
+        return Markup("")
+    said = [
+        Markup("{} ({} at the 95th percentile, {} of the frames)").format(
+            name(one), milliseconds(one.latency_p95_ms), percent(one.decodable_share)
+        )
+        for one in few
+    ]
+    text = " Not counted as faster, since with less than half of the frames few and quick ones would win: {}."
+    return Markup(text).format(listed(said))
 
 
 def single(one: Metrics, policy: str = "live", *, beside: bool = False) -> tuple[Markup, list[Markup]]:
