@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from markupsafe import Markup
 
-from framewire.report.comparison import COLUMNS, columns, rows
+from framewire.report.comparison import COLUMNS, columns, rows, without_marks
 from framewire.report.metrics import Metrics
 from framewire.report.outcome import of_sound
 from framewire.report.palette import Look
@@ -332,6 +332,27 @@ def test_a_flow_that_shows_next_to_nothing_is_marked_in_no_column_that_few_frame
     assert not marked["hardly"] & {"latency p50", "latency p95", "late", "undecod.", "pauses", "jitter"}
     assert not marked["nothing"] & {"late", "undecod."}
     assert {"shown", "late", "undecod.", "latency p50", "latency p95"} <= marked["best"]
+
+
+def test_start_up_is_marked_for_all_and_what_a_file_is_sent_ahead_for_no_file() -> None:
+    few = flow("few", shown=300, lost=700, startup_s=1.03, latency_p95_ms=40.0, frame_throughput_bps=1.2e6)
+    file = flow("file", transport="http", startup_s=1.10, latency_p95_ms=-400.0, frame_throughput_bps=3.6e6)
+    stream = flow("stream", transport="rtsp", startup_s=1.20, latency_p95_ms=90.0, frame_throughput_bps=2.6e6)
+    flows, titles = [few, file, stream], [column.title for column in columns([few, file, stream])]
+    marked = {title: [one.flow for one, cells in rows(flows) if cells[at].best] for at, title in enumerate(titles)}
+    assert (marked["start-up"], marked["throughput"], marked["latency p95"]) == (["few"], ["stream"], ["stream"])
+    of_few, of_file = without_marks(flows)
+    assert (
+        "start-up" not in of_few
+        and "latency p95" in of_few
+        and of_few.endswith(
+            ": few (less than half of the frames came, or were shown less than half as many as of the best)."
+        )
+    )
+    assert of_file.startswith("Not marked in latency p50, latency p95, throughput, ") and of_file.endswith(": file.")
+    assert without_marks([stream, BASE]) == [] == without_marks([file]) == without_marks([few])
+    faster = replace(file, startup_s=1.02)
+    assert [one.flow for one, cells in rows([few, faster]) if cells[titles.index("start-up")].best] == ["file"]
 
 
 def test_a_network_that_is_too_narrow_is_named_first() -> None:

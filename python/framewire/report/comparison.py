@@ -28,6 +28,8 @@ class Column:
     meaning: str
     of_arrived: bool = False
     """Worked out from the frames that arrived, or that came so far: few and quick ones would win it."""
+    of_live: bool = False
+    """A file, which is fetched ahead of the time of its frames as fast as it goes, does not compete."""
     floor: float | None = None
     """Less than this is not better: a stream that is sent ahead of its time has latencies below zero."""
 
@@ -93,12 +95,13 @@ COLUMNS: Sequence[Column] = (
     Column("latency p50", "ms", lambda m: m.latency_p50_ms, False, number(0),
            "median latency of the frames that came; below 0 it came ahead of its time, which is no better than 0. "
            "A file that is fetched (http) has none of a live source, and is not marked",
-           True, 0.0),
-    Column("latency p95", "ms", lambda m: m.latency_p95_ms, False, number(0), "95th percentile of the same", True, 0.0),
+           True, True, 0.0),
+    Column("latency p95", "ms", lambda m: m.latency_p95_ms, False, number(0), "95th percentile of the same",
+           True, True, 0.0),
     Column("jitter", "ms", lambda m: m.jitter_mean_ms, False, number(1), "mean of the RFC 3550 estimator", True),
     Column("start-up", "s", lambda m: m.startup_s, False, number(2),
            "from when the receiver asks for the movie, or the sender begins, to the first picture: what opens the "
-           "stream, the way to the receiver and the player's start-up delay", True),
+           "stream, the way to the receiver and the player's start-up delay"),
     Column("pauses", "", lambda m: m.stalls, False, number(0),
            "times that a player which waits for every frame that can be decoded stands still. Where [playout] has no "
            "high_mark, it goes on with each frame that comes, so that there are hundreds a minute on a slow link; with "
@@ -106,7 +109,8 @@ COLUMNS: Sequence[Column] = (
     Column("waits", "s", lambda m: m.stalled_s, False, number(1), "time that such a player stands still, in all", True),
     Column("duration", "s", lambda m: m.duration_s, None, number(1), "from the first to the last frame that arrived"),
     Column("throughput", "Mbit/s", lambda m: scaled(m.frame_throughput_bps, 1e6), True, number(2),
-           "bits of complete frames over the duration"),
+           "bits of complete frames over the duration. A file that is fetched (http) comes as fast as the network "
+           "carries it, and is not marked", of_live=True),
     Column("wasted", "kB", lambda m: scaled(m.wasted_bytes, 1e3), False, number(0),
            "arrived, but of incomplete or undecodable frames", True),
 )  # fmt: skip
@@ -184,15 +188,34 @@ def rows(flows: Sequence[Metrics]) -> list[tuple[Metrics, list[Cell]]]:
     return made
 
 
+def without_marks(flows: Sequence[Metrics]) -> list[str]:
+    """Which flows do not compete in which columns, and why: a sentence for each kind, as far as a run has it."""
+    known = [one for one in columns(flows) if one.more_is_better is not None]
+    few = [one.flow for one in flows if not _brings_enough(one, flows)]
+    fetched = [one.flow for one in flows if one.is_file]
+    said = []
+    if few and len(few) < len(flows):
+        titles = ", ".join(one.title for one in known if one.of_arrived)
+        why = "less than half of the frames came, or were shown less than half as many as of the best"
+        said.append(f"Not marked in {titles}, which few and quick frames would win: {', '.join(few)} ({why}).")
+    if fetched and len(fetched) < len(flows):
+        titles = ", ".join(one.title for one in known if one.of_live)
+        said.append(f"Not marked in {titles}, as a file that is sent ahead of its time: {', '.join(fetched)}.")
+    return said
+
+
+def _brings_enough(one: Metrics, flows: Sequence[Metrics]) -> bool:
+    """Whether a flow competes where few frames would win."""
+    most = max(other.shown_share for other in flows)
+    return one.decodable_share >= FEW_SHARE and one.shown_share >= FAR_BEHIND * most
+
+
 def _best(column: Column, flows: Sequence[Metrics]) -> list[bool]:
     """Which flows are marked: those that read the same as the best one, unless that is all of them."""
     judged = [column.judged(one) for one in flows]
     texts = [NOT_MEASURED if value is None else column.text(value) for value in judged]
-    most = max((one.shown_share for one in flows), default=0.0)
     competes = [
-        (not column.of_arrived or (one.decodable_share >= FEW_SHARE and one.shown_share >= FAR_BEHIND * most))
-        and not (column.floor is not None and one.is_file)
-        for one in flows
+        (not column.of_arrived or _brings_enough(one, flows)) and not (column.of_live and one.is_file) for one in flows
     ]
     known = [value for value, may in zip(judged, competes, strict=True) if value is not None and may]
     if column.more_is_better is None or not known or len(set(texts)) == 1:

@@ -199,7 +199,9 @@ def longest_pause_s(run: ReportRun, flow: Flow) -> float | None:
 
 
 def startup_s(run: ReportRun, flow: Flow) -> float | None:
-    """How long a viewer waits for the first picture; None where nothing came, or the beginning is not known."""
+    """How long a viewer waits for the first picture; None where none was shown, or the beginning is not known."""
+    if not run.ledger(flow)["fate"].eq("shown").any():
+        return None
     first = run.ledger(flow).select((pl.col("arrival_ns") - pl.col("arrival_rel_ns")).min()).item()
     if first is None or flow.start_s is None or flow.transport == EXTERNAL:
         return None

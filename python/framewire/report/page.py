@@ -68,6 +68,7 @@ def render(
         verdict=found.verdict,
         columns=comparison.columns(flows),
         rows=comparison.rows(flows),
+        without_marks=comparison.without_marks(flows),
         strip=strip,
         excerpts=film,
         timelines=[(flow, fate_strip(run, flow)) for flow in run.streams],
