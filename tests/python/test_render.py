@@ -129,6 +129,28 @@ def test_captions_say_what_is_missing_and_for_how_long(movie: Path, pictures: li
     assert waits.caption(after, last + 1) == (f"frame {last + 1}, {behind:.1f} s behind", False)
 
 
+@pytest.mark.parametrize("policy", ["live", "stall"])
+def test_a_run_that_was_stopped_ends_with_what_was_offered(
+    policy: str, movie: Path, pictures: list[Picture], tmp_path: Path
+) -> None:
+    late = 400_000_000
+    came = [at + late if number < 20 else None for number, at in enumerate(prompt(pictures))]
+    deliveries = {"a": Delivery("udp", came, offered=20), "b": Delivery("tcp", [*prompt(pictures)[:10], *[None] * 40],
+                  datagrams=False, offered=10)}  # fmt: skip
+    run = write_run(tmp_path / "run", movie, deliveries, status="partial", policy=policy)
+    film, _ = render(run, options=Options(width=WIDTH))
+    last = max(one.display for one in pictures[:20])
+    (sent, _, b) = numbers_in(film, movie, 3)
+    assert sent == [*range(last + 1)]
+    assert b[5] == 5 and b[-1] is not None and b[-1] < 10, "which was offered less stands still"
+    screens, _ = of_run(load(run))
+    assert screens[0].caption(last / RATE, last) == (f"frame {last}", False)
+    assert screens[2].caption(last / RATE, b[-1])[1]
+    assert "not offered" not in screens[1].caption(last / RATE, last)[0]
+    # Behind the end of what was offered, while a player that waits shows the rest, nothing else is due.
+    assert screens[0].caption(last / RATE + 1, last) == (f"frame {last}", False)
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

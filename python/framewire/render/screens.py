@@ -43,7 +43,7 @@ class Screen:
     waits: bool
     """The player waits for what is late."""
     missing: Sequence[str]
-    """By display number, why a frame is not shown; empty for one that is."""
+    """By display number, why a frame is not shown; empty for one that is. Up to the last that any flow was offered."""
 
     @property
     def end_s(self) -> float:
@@ -125,18 +125,18 @@ def of_run(run: ReportRun, chosen: Sequence[str] = ()) -> tuple[list[Screen], li
 
 
 def _sent(run: ReportRun, original: Original) -> Screen:
-    frames = original.ledger
+    frames, offered = original.ledger, _offered(run, original)
     return Screen(
         label=original.name,
         colour="#22272b",
         stream=original.stream,
         size=original.size,
         frames=frames,
-        shown_at_s=[slot / original.frame_rate for slot in range(frames.height)],
+        shown_at_s=[slot / original.frame_rate if slot < offered else None for slot in range(frames.height)],
         frame_rate=original.frame_rate,
         movie_s=run.offered_seconds,
         waits=False,
-        missing=[""] * frames.height,
+        missing=[""] * offered,
     )
 
 
@@ -152,8 +152,15 @@ def _of_flow(run: ReportRun, flow: Flow, original: Original, pictures: Pictures)
         frame_rate=original.frame_rate,
         movie_s=run.offered_seconds,
         waits=run.player(flow).policy == "stall",
-        missing=_missing(run.ledger(flow)),
+        missing=_missing(run.ledger(flow))[: _offered(run, original)],
     )
+
+
+def _offered(run: ReportRun, original: Original) -> int:
+    """Frames in display order up to the last that any of its flows was offered: where a run that was ended stops."""
+    flows = [flow.name for flow in original.flows]
+    last = run.offered.filter(pl.col("flow").is_in(flows))["display"].max()
+    return max(1, int(last) + 1) if isinstance(last, int) else 1
 
 
 def _missing(ledger: pl.DataFrame) -> list[str]:
