@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from framewire.scenario import Scenario
 
 __all__ = ["notes"]
 
 
-def notes(info: Mapping[str, Any]) -> list[str]:
+def notes(info: Mapping[str, Any], scenario: Scenario | None = None) -> list[str]:
     """A sentence for each thing missing from captures and tables of packets, with the flows whose network it is.
-    `info` is run.json.
+    `info` is run.json, `scenario` what was asked for, where that can be read.
 
     >>> full = {"written": 9, "left_out": 2, "error": None, "full_at": 8 << 30, "cut_short": None}
     >>> notes({"accuracy": {"a": {"capture": full}, "b": {"capture": None}}})
@@ -22,14 +25,26 @@ def notes(info: Mapping[str, Any]) -> list[str]:
     ['the capture of a: it stays whole: No space left on device']
     >>> notes({"accuracy": {"a": {"capture": {"written": 9, "left_out": 0, "error": None}}}})
     []
+    >>> from framewire.scenario import load
+    >>> asked = load({"captures": "full", "flow": [{"transport": "udp"}]})
+    >>> notes({"world": "simulated"}, asked)[0].partition(": ")[0]
+    'the simulated world, whose packets have no bytes, writes no captures (captures = "full")'
+    >>> notes({"world": "emulated"}, asked) + notes({"world": "simulated"}, load({"flow": [{"transport": "udp"}]}))
+    []
     >>> notes({"accuracy": {"a": {"packets_left_out": 0}, "b": {"packets_left_out": 2_500_000}}})[0][:58]
     'the tables of packets of b end early: the last 2,500,000 p'
     """
+    without = []
+    if info.get("world") == "simulated" and scenario is not None and scenario.data["captures"] == "full":
+        without.append(
+            'the simulated world, whose packets have no bytes, writes no captures (captures = "full"): packets.parquet '
+            "has every packet's times and verdict, and --world emulated writes captures"
+        )
     flows_by_text: dict[tuple[str, str], list[str]] = {}
     for flow, entry in (info.get("accuracy") or {}).items():
         for words in _words(entry if isinstance(entry, dict) else {}):
             flows_by_text.setdefault(words, []).append(flow)
-    return [f"{before}{', '.join(flows)}{after}" for (before, after), flows in flows_by_text.items()]
+    return without + [f"{before}{', '.join(flows)}{after}" for (before, after), flows in flows_by_text.items()]
 
 
 def _words(entry: Mapping[str, Any]) -> list[tuple[str, str]]:

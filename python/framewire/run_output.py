@@ -62,7 +62,9 @@ def print_run(result: Run, report: Path | None, verdict: Verdict | None) -> None
     unsent = result.results.meta.get("sound_left_out")
     if isinstance(unsent, str):
         console.print(f"Note: {unsent}.", markup=False, highlight=False)
-    for note in _unexplained(scenario, result) + capture_notes.notes(result.results.meta) + _of_verdict(verdict):
+    for note in (
+        _unexplained(scenario, result) + capture_notes.notes(result.results.meta, scenario) + _of_verdict(verdict)
+    ):
         console.print(f"Note: {note}.", markup=False, highlight=False)
     console.print(f"results  {result.directory}", markup=False, highlight=False, soft_wrap=True)
     if report is not None:

@@ -8,17 +8,19 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import polars as pl
 import pytest
 from report_run import Delivery, make_movie, prompt, read_pictures, write_run
 
 from conftest import REPOSITORY
 from framewire import report
+from framewire.report.data import load
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 MEASURE = """<script>addEventListener("load", () => {
-  const table = document.querySelector(".compare");
-  const inside = table.parentElement.scrollWidth > table.parentElement.clientWidth;
+  const tables = [...document.querySelectorAll(".compare")].map(table => table.parentElement);
+  const inside = tables.some(place => place.scrollWidth > place.clientWidth);
   const picture = document.querySelector(".strip img")?.getBoundingClientRect().width ?? 0;
   const page = document.documentElement;
   const parts = [...document.querySelectorAll(".part")];
@@ -55,6 +57,20 @@ def test_nothing_is_wider_than_the_window(window: int, scrolls: bool, tmp_path: 
     width, room, inside, _, _ = laid_out(run, window, tmp_path)
     assert width <= room <= max(window, 500), "the browser's least width is 500"
     assert inside == scrolls
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+def test_with_sound_and_connections_the_comparison_fits_into_a_window(tmp_path: Path) -> None:
+    """What every run has stands in one table and the rest in a second one, and of no run is a column lost."""
+    run = Path(shutil.copytree(REPOSITORY / "tests/golden/format-2", tmp_path / "run"))
+    summary = pl.read_parquet(run / "summary.parquet")
+    heard = {name: pl.lit(7) for name in ("sound_shown", "sound_late", "sound_lost")}
+    summary.with_columns(**heard, sound_wait_max_ms=pl.lit(1.5)).write_parquet(run / "summary.parquet")
+    width, room, inside, _, _ = laid_out(run, 1280, tmp_path)
+    assert width <= room and not inside
+    tables = (tmp_path / "page.html").read_text().split('<table class="sortable compare">')[1:]
+    assert ["sound late" in one for one in tables] == [False, True] == ["SRTT" in one for one in tables]
+    assert all("throughput" in tables[0] and name in one for one in tables for name in load(run).named(()))
 
 
 def test_every_figure_of_the_comparison_carries_its_heading_for_narrow_windows(tmp_path: Path) -> None:

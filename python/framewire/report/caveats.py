@@ -48,7 +48,7 @@ def caveats(run: ReportRun, problems: dict[str, str], unscored: str | None = Non
         )
     if unscored and run.policy == "live" and len(run.streams) > 1:
         said.append(Markup("Picture quality took no part in the verdict: {}.").format(unscored))
-    for note in of_losses(run) + capture_notes.notes(run.info):
+    for note in of_losses(run) + capture_notes.notes(run.info, run.scenario):
         said.append(Markup("{}{}.").format(note[0].upper(), note[1:]))
     for flow, text in problems.items():
         said.append(Markup("The pictures of {} could not be compared: {}.").format(flow, text))

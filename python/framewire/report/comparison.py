@@ -12,6 +12,8 @@ from framewire.report.verdict_text import percent
 
 FAR_BEHIND = 0.5
 """A flow that shows less than this part of what the best one shows wins no column that few frames would win."""
+MOST_COLUMNS = 21
+"""Of one table: as many as a window of 1,280 pixels has room for."""
 NOT_MEASURED = "\N{EN DASH}"
 Value = Callable[[Metrics], float | None]
 
@@ -170,6 +172,14 @@ def columns(flows: Sequence[Metrics]) -> Sequence[Column]:
     others = (*AS_DECODED, *SOUND, *LEVELS, *CONNECTION)
     measured = [column for column in others if any(column.value(one) is not None for one in flows)]
     return (*shown, *measured, *([NOT_OFFERED] if any(one.not_offered for one in flows) else ()))
+
+
+def tables(flows: Sequence[Metrics]) -> list[tuple[Sequence[Column], list[tuple[Metrics, list[Cell]]]]]:
+    """Columns and rows of one table, or of two where one is too wide for a window: what every run has, and the rest."""
+    shown, made = columns(flows), rows(flows)
+    first = len(shown) if len(shown) <= MOST_COLUMNS else len(COLUMNS)
+    parts = [part for part in (slice(0, first), slice(first, None)) if shown[part]]
+    return [(shown[part], [(one, cells[part]) for one, cells in made]) for part in parts]
 
 
 def rows(flows: Sequence[Metrics]) -> list[tuple[Metrics, list[Cell]]]:

@@ -67,7 +67,7 @@ def render(
         facts=facts(run),
         verdict=found.verdict,
         columns=comparison.columns(flows),
-        rows=comparison.rows(flows),
+        tables=comparison.tables(flows),
         without_marks=comparison.without_marks(flows),
         strip=strip,
         excerpts=film,

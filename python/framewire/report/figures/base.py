@@ -16,6 +16,8 @@ Trace = dict[str, Any]
 Layout = dict[str, Any]
 Number = float | int | None
 
+LOG: Layout = {"type": "log", "tickformat": "~g"}
+"""Of an axis: without a format the numbers between powers of ten have one digit, 2 for 20."""
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 LEGEND_LINE_PX = 18
 MOST_LEGEND_LINES = 5

@@ -9,6 +9,7 @@ from framewire.report import plot_data
 from framewire.report.data import ReportRun
 from framewire.report.figures.base import (
     HEADROOM,
+    LOG,
     Figure,
     Trace,
     bars,
@@ -150,8 +151,8 @@ def release_errors(run: ReportRun) -> Figure:
                                hovertemplate="%{y:.3g} % later than %{x:.0f} us"))  # fmt: skip
     layout = base_layout(
         "% of packets released later",
-        xaxis={"title": {"text": "release error (us)"}, "type": "log"},
-        yaxis={"type": "log", "range": [-2, 2]},
+        xaxis={"title": {"text": "release error (us)"}} | LOG,
+        yaxis=LOG | {"range": [-2, 2]},
     )
     hint = "How late the emulated network handed packets over; what stays far below a frame's time did not matter."
     absent = None if traces else "no release was recorded"

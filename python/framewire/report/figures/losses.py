@@ -10,6 +10,7 @@ from framewire import stats
 from framewire.report import plot_data
 from framewire.report.data import ReportRun
 from framewire.report.figures.base import (
+    LOG,
     Figure,
     Layout,
     Trace,
@@ -189,8 +190,8 @@ def size_against_latency(run: ReportRun) -> Figure:
             )  # fmt: skip
     # A logarithm has no place for what came at its time or ahead of it, as streams of levels do.
     ahead = any(value <= 0 for trace in traces for value in trace["y"])
-    scale = "linear" if ahead else "log"
-    layout = base_layout("latency (ms)", xaxis={"title": {"text": "size of the frame (kB)"}}, yaxis={"type": scale})
+    scale = {"type": "linear"} if ahead else LOG
+    layout = base_layout("latency (ms)", xaxis={"title": {"text": "size of the frame (kB)"}}, yaxis=scale)
     hint = "A slope is the time that a large frame takes on the link; a cloud without one is time spent waiting."
     if ahead:
         hint += " Below zero, frames came ahead of their time."

@@ -12,6 +12,7 @@ from framewire.report.capacity import Link, of_link
 from framewire.report.data import Flow, ReportRun
 from framewire.report.figures.base import (
     HEADROOM,
+    LOG,
     Figure,
     Trace,
     cut_to_live_streams,
@@ -26,7 +27,7 @@ SCALE_BUTTONS = {
     "showactive": True, "pad": {"t": 0, "b": 2}, "font": {"size": 11}, "bgcolor": "#ffffff",
     "buttons": [
         {"label": "linear", "method": "relayout", "args": [{"yaxis.type": "linear"}]},
-        {"label": "log", "method": "relayout", "args": [{"yaxis.type": "log"}]},
+        {"label": "log", "method": "relayout", "args": [{f"yaxis.{key}": value for key, value in LOG.items()}]},
     ],
 }  # fmt: skip
 
@@ -127,7 +128,7 @@ def latency(run: ReportRun) -> Figure:
         ]  # fmt: skip
         figure.layout["updatemenus"] = [SCALE_BUTTONS]
         if spread_is_wide(run) and not run.has_levels:
-            figure.layout["yaxis"] |= {"type": "log"}
+            figure.layout["yaxis"] |= LOG
             figure.layout["updatemenus"] = [SCALE_BUTTONS | {"active": 1}]
         return cut_to_live_streams(run, figure)
     return figure
