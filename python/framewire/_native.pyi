@@ -536,6 +536,7 @@ def ask_movie(
     listener: Callable[[str, str], None],
     *,
     is_rtsp: bool,
+    over_udp: bool,
     at: str,
     host: str,
     path: str,

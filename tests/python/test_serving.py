@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from itertools import pairwise
@@ -26,6 +26,7 @@ from framewire import _native
 from framewire.cli import app
 from framewire.errors import InputError, RunError
 from framewire.real import join
+from framewire.real.cli import receive
 from framewire.real.ends import ask
 from framewire.real.serving import MOST_CLIENTS, Place, serve
 
@@ -46,14 +47,21 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("needs ffmpeg and curl")
     folder = tmp_path_factory.mktemp("films")
     picture = ["-f", "lavfi", "-i", f"testsrc2=s=320x240:r=25:d={SECONDS}"]
-    tone = ["-f", "lavfi", "-i", f"sine=f=440:d={SECONDS}", "-c:a", "aac"]
-    h264 = ["-c:v", "libx264", "-preset", "veryfast", "-g", "25", "-bf", "2", "-b:v", "500k", "-threads", "1"]
-    for made in (["-c:v", "mpeg2video", "-b:v", "1M", "old film.mpg"], [*tone, *h264, "film.mkv"]):
-        subprocess.run(["ffmpeg", "-v", "error", *picture, *made], check=True, cwd=folder)
+    mpeg2 = ["-c:v", "mpeg2video", "-b:v", "1M", "old film.mpg"]
+    subprocess.run(["ffmpeg", "-v", "error", *picture, *mpeg2], check=True, cwd=folder)
+    encode(folder / "film.mkv", SECONDS)
     (folder / "notes.txt").write_text("no film")
     (folder / ".hidden.mkv").symlink_to("film.mkv")
     (folder / "elsewhere").symlink_to(__file__)
     return folder
+
+
+def encode(film: Path, seconds: int) -> None:
+    """A film of H.264 with sound."""
+    picture = ["-f", "lavfi", "-i", f"testsrc2=s=320x240:r=25:d={seconds}"]
+    tone = ["-f", "lavfi", "-i", f"sine=f=440:d={seconds}", "-c:a", "aac"]
+    h264 = ["-c:v", "libx264", "-preset", "veryfast", "-g", "25", "-bf", "2", "-b:v", "500k", "-threads", "1"]
+    subprocess.run(["ffmpeg", "-v", "error", *picture, *tone, *h264, film], check=True)
 
 
 @dataclass
@@ -343,17 +351,81 @@ def test_a_receiver_asks_for_a_movie_and_records_it(path: str, folder: Path, tmp
         assert ran.returncode == 0, ran.stderr
         assert f"{FRAMES} whole frames; to the end" in ran.stdout
         server.end()
-    received = tmp_path / "came" / "received"
-    assert shown(received / "movie.h264") == shown(folder / "film.mkv")
-    document = json.loads((tmp_path / "came" / "run.json").read_text())
+    check_received(tmp_path / "came", folder / "film.mkv")
+
+
+def check_received(came: Path, film: Path) -> dict[str, Any]:
+    """That a receiver kept all of a film, and what it says of that."""
+    received = came / "received"
+    assert shown(received / "movie.h264") == shown(film)
+    document: dict[str, Any] = json.loads((came / "run.json").read_text())
     sound = shown(received / "movie.aac", "a")
-    original = shown(folder / "film.mkv", "a")
+    original = shown(film, "a")
     # An encoder's first packet stands before the first sample; nothing is missing at either end.
     assert len(sound) == len(original)
     assert sound[1:] == original[1:]
     assert document["flows"][0]["received_sound"] == len(sound)
     assert (document["side"], document["status"], document["ended_by"]) == ("receiver", "complete", None)
     assert document["flows"][0]["incomplete_frames"] == 0
+    return document
+
+
+def test_a_receiver_asks_for_datagrams_by_rtsp(folder: Path, tmp_path: Path) -> None:
+    # A receiver's first reports go 1.0 to 3.1 s behind the beginning (RFC 3550, section 6.3.1).
+    film = tmp_path / "film.mkv"
+    encode(film, 2 * SECONDS)
+    with serving(film, tmp_path / "served", scheme="rtsp", last="/film.mkv") as server:
+        command = [sys.executable, "-m", "framewire", "receive", server.url("/film.mkv"), "--transport", "rtsp+udp"]
+        out = ["--out", str(tmp_path / "came")]
+        ran = subprocess.run([*command, *out], capture_output=True, text=True, check=False, timeout=60)
+        assert ran.returncode == 0, ran.stderr
+        assert f"{2 * FRAMES} whole frames; to the end" in ran.stdout
+        _, clients = server.end()
+    document = check_received(tmp_path / "came", film)
+    assert (document["flows"][0]["transport"], document["of_others"]) == ("rtsp+udp", 0)
+    (answer,) = [one for one in clients if one["ended"] == "complete"]
+    ledger = tmp_path / "served" / "clients" / str(answer["connection"])
+    reports = pl.read_parquet(ledger / "rtcp.parquet")
+    # The server heard what its client says of each stream, at the ports that it gave for it.
+    for track in (0, 1):
+        assert reports.filter(pl.col("from") == "receiver", track=track).height >= 1
+    run = join(ledger, tmp_path / "came", tmp_path / "joined")
+    assert set(run.frames.filter(track=0)["fate"]) == {"shown"}
+
+
+def test_datagrams_of_gst_rtsp_server_are_received_and_what_to_do_without_them_is_said(
+    folder: Path, tmp_path: Path
+) -> None:
+    server = [Path("/usr/bin/python3"), Path("benches/rtsp_server.py")]
+    needs = "import gi; gi.require_version('GstRtspServer', '1.0')"
+    if subprocess.run([server[0], "-c", needs], check=False).returncode:
+        pytest.skip("needs gir1.2-gst-rtsp-server-1.0")
+    for options, is_refused in (([], False), (["--interleaved"], True)):
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        with subprocess.Popen([*server, *options, folder / "film.mkv", str(port)]) as process:
+            try:
+                wait_for(port)
+                out = tmp_path / f"came-{is_refused}"
+                if is_refused:
+                    with pytest.raises(RunError, match=r"461 .*no datagrams; ask for the transport rtsp,"):
+                        receive(False, f"rtsp://127.0.0.1:{port}/movie", transport="rtsp+udp", out=out)
+                    continue
+                end = ask(f"rtsp://127.0.0.1:{port}/movie", transport="rtsp+udp", out=out)
+                assert (end.result["whole"], end.result["dropped"]) == (FRAMES, 0)
+                assert shown(out / "received" / "movie.h264") == shown(folder / "film.mkv")
+            finally:
+                process.kill()
+
+
+def wait_for(port: int) -> None:
+    """Waits until something listens there."""
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+            return
+        time.sleep(0.05)
+    pytest.fail("nothing listens")
 
 
 @pytest.mark.parametrize("path", ["/mp4/film.mp4", "/ts/film.ts", "/film.mkv"])
@@ -458,6 +530,10 @@ def test_what_cannot_be_asked_for_is_refused() -> None:
     for url in ("http://127.0.0.1/a", "rtsp://127.0.0.1/a"):
         with pytest.raises(InputError, match="--user"):
             ask(url, user="nobody")
+    with pytest.raises(InputError, match="--transport"):
+        ask("http://127.0.0.1/a", transport="rtsp+udp")
+    with pytest.raises(InputError, match='transport: "udp" is not allowed'):
+        ask("rtsp://127.0.0.1/a", transport="udp")
 
 
 def test_the_most_clients_are_those_of_the_server() -> None:

@@ -38,7 +38,7 @@ const MOST_SAID: usize = 1 << 20;
 pub(crate) fn run(data: &[u8]) {
     let [choice, pieces, millis, data @ ..] = data else { return };
     let step = Duration::from_millis(u64::from(*millis) * 20);
-    let of_kind = usize::from(*choice) % (ANNOUNCED.len() + 3);
+    let of_kind = usize::from(*choice) % (ANNOUNCED.len() + 4);
     match ANNOUNCED.get(of_kind) {
         Some(text) => {
             let announced = Announcement::parse(text).expect("invariant: it is one");
@@ -70,7 +70,9 @@ fn asked(kind: usize, description: &str) -> Option<ClientRequest> {
     let sound = sdp::read_sound(description).ok().and_then(|one| DescribedSound::of(&one).ok()).map(Box::new);
     let codec = video.as_ref().and_then(|one| Announcement::codec_in_rtp(&one.encoding_name)).unwrap_or(Codec::H264);
     let payload_type = video.map_or(96, |one| one.payload_type);
-    Some(ClientRequest::Rtsp { url: "rtsp://h/m".to_owned(), account: None, codec, payload_type, sound })
+    let ports = if kind == 3 { vec![(5_000, 5_001), (5_002, 5_003)] } else { vec![] };
+    let ports = ports.into_iter().take(1 + usize::from(sound.is_some())).collect();
+    Some(ClientRequest::Rtsp { url: "rtsp://h/m".to_owned(), account: None, codec, payload_type, sound, ports })
 }
 
 fn listen(mut receiver: ReceiverSession, data: &[u8], pieces: u8, step: Duration) {

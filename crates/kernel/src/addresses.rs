@@ -42,11 +42,18 @@ pub(crate) struct Listened {
     pub(crate) heard: Option<SocketAddr>,
     /// The host that it is at, where it has announced itself.
     pub(crate) expected: Option<IpAddr>,
+    /// The port to which answers go, where that is known before it has been heard.
+    pub(crate) port: Option<u16>,
     /// Datagrams and connections of others.
     pub(crate) of_others: u64,
 }
 
 impl Listened {
+    /// Where answers go; `None` while that is not known.
+    pub(crate) fn answers_to(&self) -> Option<SocketAddr> {
+        self.expected.zip(self.port).map(SocketAddr::from).or(self.heard)
+    }
+
     /// Whether what comes from there is of the other end; what is not is counted.
     pub(crate) fn takes(&mut self, from: SocketAddr) -> bool {
         let is_other =

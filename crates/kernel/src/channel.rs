@@ -1,12 +1,13 @@
 //! One channel: a socket of datagrams, or a connection that one end opens and for which the other one listens.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
 
 use framewire_session::half::{ChannelId, End};
 use framewire_session::{ChannelSetup, SocketsSetup};
 use framewire_sockets::{
     OpenError, TcpListener, TcpOptions, TcpRead, TcpReceiver, TcpSender, UdpOptions, UdpRead, UdpReceiver, UdpSender,
+    UdpSocket,
 };
 use framewire_transport::socket::SocketError;
 use framewire_units::DataSize;
@@ -30,8 +31,8 @@ pub(crate) struct Channel {
 pub(crate) enum Socket {
     /// Datagrams to and from a peer that is known.
     Datagram(UdpSender, UdpReceiver),
-    /// Datagrams of the sender that is heard first.
-    Bound(UdpReceiver),
+    /// Datagrams of the sender that is heard first, and answers to it.
+    Bound(UdpSocket),
     Listening(TcpListener),
     /// A connection that this end is to open.
     Closed(TcpOptions, Option<SocketAddr>, SocketAddr),
@@ -81,12 +82,19 @@ impl Channel {
                 let options = udp_options(&ends[own_end], shared);
                 match peer {
                     Some(peer) => Socket::datagrams(own, peer, &options)?,
-                    None => Socket::Bound(UdpReceiver::bind(own, &options)?),
+                    None => Socket::Bound(UdpSocket::bind(own, &options)?),
                 }
             }
         };
         let listened = Listened::default();
         Ok(Self { id: setup.id, is_media: setup.is_media(), socket, listened, has_ended: false })
+    }
+
+    /// That of datagrams of a host, whatever their port, which comes to a port of this one: 0 is any.
+    pub(crate) fn of_host(setup: &ChannelSetup, own: SocketAddr, from: IpAddr) -> Result<Self, OpenError> {
+        let addresses = FlowAddresses { end: End::Receiver, own, peer: None };
+        let channel = Self::open(&ChannelSetup { port: 0, ..setup.clone() }, &addresses, None)?;
+        Ok(Self { listened: Listened { expected: Some(from), ..Listened::default() }, ..channel })
     }
 
     /// That of datagrams to and from a peer, at a port of this host: 0 is any.
@@ -160,7 +168,8 @@ impl Channel {
     /// Throws away the next that came, a datagram or a connection, and counts it as of others.
     pub(crate) fn discard(&mut self, buffer: &mut [u8]) -> Result<(), SocketError> {
         match &mut self.socket {
-            Socket::Datagram(_, receiver) | Socket::Bound(receiver) => drop(receiver.receive(buffer)?),
+            Socket::Datagram(_, receiver) => drop(receiver.receive(buffer)?),
+            Socket::Bound(socket) => drop(socket.receive(buffer)?),
             Socket::Listening(listener) => drop(listener.accept()?),
             Socket::Closed(..) | Socket::Open(..) => return Ok(()),
         }
@@ -193,7 +202,8 @@ impl Channel {
         match &self.socket {
             Socket::Datagram(sender, _) => sender.queued(),
             Socket::Open(sender, _) => sender.queued(),
-            Socket::Bound(_) | Socket::Listening(_) | Socket::Closed(..) => Ok(DataSize::ZERO),
+            Socket::Bound(socket) => socket.queued(),
+            Socket::Listening(_) | Socket::Closed(..) => Ok(DataSize::ZERO),
         }
     }
 

@@ -9,7 +9,7 @@ use framewire_recording::record::FlowSample;
 use framewire_session::half::{Arrival, ChannelId, ChannelSet, Channels};
 use framewire_session::lifecycle::{Came, FlowEnd, HostSockets};
 use framewire_session::{ChannelSetup, MOVIE_CHANNEL, SendBuffer, SocketsSetup};
-use framewire_sockets::{Interest, OpenError, TcpReceiver, TcpSender, UdpSender, Watch, wait};
+use framewire_sockets::{Interest, OpenError, TcpReceiver, TcpSender, Watch, wait};
 use framewire_transport::socket::{DatagramSend, DatagramSocket, SocketError, StreamSocket};
 use framewire_units::{DataSize, Duration, Timestamp};
 
@@ -95,15 +95,37 @@ impl<C: Clock> FlowSockets<C> {
         own: IpAddr,
         peers: [SocketAddr; 2],
     ) -> Result<(u16, u16), OpenError> {
-        let [first, second] = setups;
+        self.open_even_pair(own, setups, |number, at| Channel::of_datagrams(&setups[number], at, peers[number]))
+    }
+
+    /// The same to which another host sends, from whatever ports: what is heard first on each is its peer.
+    ///
+    /// # Errors
+    /// As [`open_pair`](Self::open_pair).
+    pub fn listen_pair(
+        &mut self,
+        setups: &[ChannelSetup; 2],
+        own: IpAddr,
+        from: IpAddr,
+    ) -> Result<(u16, u16), OpenError> {
+        self.open_even_pair(own, setups, |number, at| Channel::of_host(&setups[number], at, from))
+    }
+
+    /// Opens two channels at two free ports that follow each other, the first one at an even one.
+    fn open_even_pair(
+        &mut self,
+        own: IpAddr,
+        setups: &[ChannelSetup; 2],
+        open: impl Fn(usize, SocketAddr) -> Result<Channel, OpenError>,
+    ) -> Result<(u16, u16), OpenError> {
         self.channels.retain(|channel| setups.iter().all(|setup| setup.id != channel.id));
         let mut tries = 0;
         loop {
             tries += 1;
-            let one = Channel::of_datagrams(first, SocketAddr::new(own, 0), peers[0])?;
+            let one = open(0, SocketAddr::new(own, 0))?;
             let port = one.port();
             let other = match port % 2 {
-                0 => Channel::of_datagrams(second, SocketAddr::new(own, port + 1), peers[1]),
+                0 => open(1, SocketAddr::new(own, port + 1)),
                 _ => Err(OpenError::PortInUse(SocketAddr::new(own, port))),
             };
             match other {
@@ -115,6 +137,12 @@ impl<C: Clock> FlowSockets<C> {
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    /// What is said on a channel that [listens](Self::listen_pair) goes to this port of the host that it is of.
+    pub fn answer_to(&mut self, channel: ChannelId, port: u16) {
+        let listening = self.channels.iter_mut().filter(|one| one.id == channel);
+        listening.for_each(|one| one.listened.port = Some(port));
     }
 
     /// Opens one more channel of datagrams, in place of the one of this number if there is one, which is listened to as the first one is.
@@ -260,6 +288,17 @@ impl<C: Clock> FlowSockets<C> {
         self.channels.first().map_or(Ok(None), Channel::local_address)
     }
 
+    /// From where the first channel, a connection, was opened.
+    ///
+    /// # Errors
+    /// When it is broken, or no connection.
+    pub fn connected_from(&self) -> Result<SocketAddr, SocketError> {
+        match self.channels.first().map(|channel| &channel.socket) {
+            Some(Socket::Open(sender, _)) => sender.local_address(),
+            _ => Err(wrong_kind("getsockname")),
+        }
+    }
+
     /// The descriptor of the first channel, for poll(2).
     pub fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         self.channels.first()?.descriptor()
@@ -283,13 +322,6 @@ impl<C: Clock> FlowSockets<C> {
 
     fn find(&mut self, id: ChannelId) -> Option<&mut Socket> {
         self.channels.iter_mut().find(|channel| channel.id == id).map(|channel| &mut channel.socket)
-    }
-
-    fn datagrams(&mut self, id: ChannelId, operation: &'static str) -> Result<&mut UdpSender, SocketError> {
-        match self.find(id) {
-            Some(Socket::Datagram(sender, _)) => Ok(sender),
-            _ => Err(wrong_kind(operation)),
-        }
     }
 
     /// The connection; `None` before it was opened.
@@ -343,13 +375,23 @@ impl<C: Clock> Channels for FlowSockets<C> {
     }
 
     fn send(&mut self, id: ChannelId, datagram: &[u8], _: Option<u32>) -> Result<DatagramSend, SocketError> {
-        let sent = self.datagrams(id, "send")?.send(datagram)?;
+        let sent = match self.channels.iter_mut().find(|channel| channel.id == id) {
+            Some(Channel { socket: Socket::Datagram(sender, _), .. }) => sender.send(datagram)?,
+            Some(Channel { socket: Socket::Bound(socket), listened, .. }) => match listened.answers_to() {
+                Some(peer) => socket.send_to(datagram, peer)?,
+                None => DatagramSend::Dropped,
+            },
+            _ => return Err(wrong_kind("send")),
+        };
         self.has_sent = true;
         Ok(sent)
     }
 
     fn free_room(&mut self, id: ChannelId) -> Result<DataSize, SocketError> {
-        self.datagrams(id, "free_room")?.free_room()
+        match self.find(id) {
+            Some(Socket::Datagram(sender, _)) => sender.free_room(),
+            _ => Err(wrong_kind("free_room")),
+        }
     }
 
     fn write(&mut self, id: ChannelId, bytes: &[u8]) -> Result<usize, SocketError> {

@@ -97,13 +97,14 @@ fn receive_movie(
 
 /// Asks a server of HTTP or RTSP for a movie, and fills the directory, which exists, with what was recorded. As `send_movie`.
 #[pyfunction]
-#[pyo3(signature = (directory, listener, *, is_rtsp, at, host, path, account, patience_s, silence_s, most))]
+#[pyo3(signature = (directory, listener, *, is_rtsp, over_udp, at, host, path, account, patience_s, silence_s, most))]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 fn ask_movie(
     py: Python<'_>,
     directory: PathBuf,
     listener: Py<PyAny>,
     is_rtsp: bool,
+    over_udp: bool,
     at: &str,
     host: String,
     path: String,
@@ -116,6 +117,7 @@ fn ask_movie(
     let options = ClientOptions {
         address: address("the server's", at)?,
         is_rtsp,
+        over_udp,
         host,
         path,
         account: account.map(|(user, password)| Account { user, password }),

@@ -132,6 +132,11 @@ impl ChannelSetup {
         Self { id: MOVIE_CHANNEL, carries: Carries::Movie, port: 0, sockets }
     }
 
+    /// That of a connection beside a movie in datagrams, of which no more is known: the receiver opens it.
+    pub fn beside_datagrams() -> Self {
+        Self::of_requests(1_500)
+    }
+
     /// That on which a receiver asks for a movie in packets, which it opens; packets of the network have at most `mtu` bytes.
     pub(crate) fn of_requests(mtu: u16) -> Self {
         let sockets = SocketsSetup::Stream(End::Receiver, ConnectionSettings::of_kernel(mtu));

@@ -1,17 +1,18 @@
 //! A receiver that requests a movie of any server, by HTTP or RTSP.
 
 use framewire_media::access_unit::Codec;
-use framewire_transport::PacketStreamReceiver;
 use framewire_transport::registry::{Session, payload_format};
+use framewire_transport::{DatagramReceiver, PacketStreamReceiver};
 use framewire_units::{Seed, Timestamp};
 use framewire_wire::rtsp::Account;
 
-use crate::channels::{ChannelSetup, MOVIE_CHANNEL};
-use crate::exchange::rtsp::RtspClientExchange;
+use crate::channels::{ChannelSetup, MOVIE_CHANNEL, REQUESTS_CHANNEL, SOUND_CHANNEL};
+use crate::exchange::rtsp::{RtspClientExchange, reports_of_any};
 use crate::exchange::{ClientExchange, HttpClientExchange};
 use crate::flow::packets::ExpectedPackets;
 use crate::flow::{DescribedSound, FlowRecording};
 use crate::receiver::{ReceiverLog, ReceiverSession, ReceivingHalf, RequestChannel};
+use crate::rtcp::UDP_HEADERS;
 
 /// What a receiver requests of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +26,7 @@ pub enum ClientRequest {
         /// An MP4 file; else a transport stream.
         is_file: bool,
     },
-    /// Of a server of RTSP: its first streams of video and sound, interleaved.
+    /// Of a server of RTSP: its first streams of video and sound.
     Rtsp {
         /// `rtsp://host:port/path`, without a name and password.
         url: String,
@@ -37,6 +38,8 @@ pub enum ClientRequest {
         payload_type: u8,
         /// The sound beside it; `None`: there is none that is received.
         sound: Option<Box<DescribedSound>>,
+        /// The ports of RTP and RTCP of each stream, to which their packets go in datagrams; none: they go in the connection.
+        ports: Vec<(u16, u16)>,
     },
 }
 
@@ -54,9 +57,13 @@ impl ClientRequest {
                 };
                 (packets.receiver(Session::Http), Box::new(HttpClientExchange::at(host, path)))
             }
-            Self::Rtsp { url, account, codec, payload_type, sound } => {
+            Self::Rtsp { url, account, codec, payload_type, sound, ports } => {
                 let format = payload_format(*codec).ok_or_else(|| format!("{codec} is not received in RTP"))?;
                 let packets = ExpectedPackets::AnyRtp { format, payload_type: *payload_type };
+                if !ports.is_empty() {
+                    let exchange = RtspClientExchange::at_over_udp(url, account.clone(), ports, now, seed);
+                    return Ok(self.datagram_receiver(&packets, exchange, recording, seed));
+                }
                 let mut reader = packets.rtp_reader(Session::Rtsp);
                 if let Some(sound) = sound {
                     reader = reader.with_sound_of_type(sound.payload_type(), sound.depacketizer());
@@ -67,7 +74,53 @@ impl ClientRequest {
             }
         };
         let session = ReceiverSession::new(half, ReceiverLog::new(recording));
-        let session = session.over(vec![ChannelSetup::of_asked().channel()]);
+        let session = session.over(vec![self.connection().channel()]);
         Ok(session.with_requests(Some(RequestChannel::new(exchange, MOVIE_CHANNEL))))
+    }
+
+    /// The connection on which it is requested.
+    fn connection(&self) -> ChannelSetup {
+        match self {
+            Self::Rtsp { ports, .. } if !ports.is_empty() => ChannelSetup::beside_datagrams(),
+            _ => ChannelSetup::of_asked(),
+        }
+    }
+
+    /// The channels of each stream that may come in datagrams: of its packets, and of reports about them.
+    pub fn datagram_channels(&self) -> Vec<[ChannelSetup; 2]> {
+        let Self::Rtsp { sound, .. } = self else { return Vec::new() };
+        let media = [Some(MOVIE_CHANNEL), sound.as_ref().map(|_| SOUND_CHANNEL)].into_iter().flatten();
+        let of_packets = media.map(|id| ChannelSetup::of_packets(id, None, false));
+        of_packets.map(|packets| [packets.clone(), ChannelSetup::of_reports(&packets)]).collect()
+    }
+
+    /// The same of a server of RTSP, whose packets go in datagrams to these ports of RTP and RTCP, of video and then of sound.
+    #[must_use]
+    pub fn over_udp(self, to: Vec<(u16, u16)>) -> Self {
+        match self {
+            Self::Rtsp { url, account, codec, payload_type, sound, .. } => {
+                Self::Rtsp { url, account, codec, payload_type, sound, ports: to }
+            }
+            of_http => of_http,
+        }
+    }
+
+    fn datagram_receiver(
+        &self,
+        packets: &ExpectedPackets,
+        exchange: RtspClientExchange,
+        recording: &FlowRecording,
+        seed: Seed,
+    ) -> ReceiverSession {
+        let Self::Rtsp { sound, .. } = self else { unreachable!("invariant: it is asked of RTSP") };
+        let half = ReceivingHalf::Datagram(DatagramReceiver::new(packets.depacketizer()));
+        let clock_rate = sound.as_ref().map(|sound| sound.clock_rate());
+        let reports = reports_of_any(clock_rate, seed, UDP_HEADERS);
+        let requests = RequestChannel::new(Box::new(exchange), REQUESTS_CHANNEL).with_reports(reports);
+        let channels = self.datagram_channels().into_iter().flatten().chain([self.connection()]);
+        ReceiverSession::new(half, ReceiverLog::new(recording))
+            .with_sound(sound.as_ref().map(|sound| DatagramReceiver::new(sound.depacketizer())))
+            .over(channels.map(|setup| setup.channel()).collect())
+            .with_requests(Some(requests))
     }
 }

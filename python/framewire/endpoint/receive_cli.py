@@ -65,7 +65,8 @@ def receive(
     transport: Annotated[
         str | None,
         typer.Option(
-            help="Without TITLE, how the movie comes: udp [default], ts, tcp, rtp+tcp ... With TITLE, the server's: "
+            help="Without TITLE, how the movie comes: udp [default], ts, tcp, rtp+tcp ...; of rtsp:// rtsp [default] "
+            "or rtsp+udp. With TITLE, the server's: "
             f"{', '.join(CONTROLLERS)} [default: vtp]. Of these, only tfrc has reports of its own and must be "
             "given on both sides; lost packets are asked for again wherever the server (vtp-hybrid) does that.",
             autocompletion=one_of(lambda: [*CARRIERS, *CONTROLLERS]),
@@ -116,9 +117,9 @@ def receive(
             refuse_given(
                 context,
                 "asks a server for a movie; it is of one that listens",
-                ("transport", "codec", "sdp", "damaged"),
+                ("codec", "sdp", "damaged"),
             )
-            _record_movie(as_json, server, user=user, **common)
+            _record_movie(as_json, server, user=user, transport=transport, **common)
             return
         refuse_given(context, "listens for a movie; it is of rtsp:// URLs", ("user",))
         _record_movie(as_json, server, transport=transport or "udp", codec=codec, sdp=sdp, damaged=damaged, **common)

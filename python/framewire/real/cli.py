@@ -44,7 +44,8 @@ def receive(as_json: bool, at: str, **options: Any) -> End:
     """Receives, shows how much came, and prints what came of it."""
     with progress_module.for_console(stderr()) as display:
         if "://" in at:
-            end = ends.ask(at, listener=_shown(at.split(":")[0], display), **options)
+            name = options["transport"] or at.split(":")[0]
+            end = ends.ask(at, listener=_shown(name, display), **options)
         else:
             name = options["transport"]
             end = ends.receive(Address.parse(at), listener=_shown(name, display), **options)

@@ -38,6 +38,9 @@ SILENCE_S = 5.0
 DAMAGED = ("discard", "pass")
 """What a receiver can do with a frame of which a packet is missing."""
 
+OF_RTSP = ("rtsp", "rtsp+udp")
+"""How a client can ask a server of RTSP for a movie: in its connection, or in datagrams."""
+
 Listener = Callable[[dict[str, Any]], None]
 
 
@@ -225,6 +228,7 @@ def receive(
 def ask(
     url: str,
     *,
+    transport: str | None = None,
     user: str | None = None,
     out: str | os.PathLike[str] | None = None,
     wait_s: float = PATIENCE_S,
@@ -236,7 +240,8 @@ def ask(
 
     Args:
         url: ``http://HOST:PORT/PATH`` of an MP4 file whose index stands in front, or of a transport stream;
-            ``rtsp://HOST:PORT/PATH``, interleaved.
+            ``rtsp://HOST:PORT/PATH``.
+        transport: by RTSP, ``rtsp``, in its connection, or ``rtsp+udp``, in datagrams; ``rtsp`` unless given.
         user: by RTSP, ``NAME:PASSWORD``.
         out: the directory to make; ``runs/receive-<scheme>-<date>-<time>`` unless given.
         wait_s: how long an answer is waited for.
@@ -263,6 +268,10 @@ def ask(
     name, colon, password = (user or "").partition(":")
     if user is not None and (parts.scheme != "rtsp" or not name or not colon):
         raise InputError("--user: NAME:PASSWORD is needed, for rtsp://")
+    if transport is not None and parts.scheme != "rtsp":
+        raise InputError("--transport: of rtsp:// URLs and of a receiver that listens; by http:// what is there comes")
+    if transport is not None and transport not in OF_RTSP:
+        raise refused("transport", transport, OF_RTSP)
     check_out(out)
     place = Address.parse(f"{host}:{port}", control=0).resolved()
     with partial_directory(f"receive-{parts.scheme}", out) as (partial, directory):
@@ -271,6 +280,7 @@ def ask(
                 partial,
                 _as_json(listener or (lambda _event: None)),
                 is_rtsp=parts.scheme == "rtsp",
+                over_udp=transport == "rtsp+udp",
                 at=place.data_text(),
                 host=parts.netloc,
                 path=path,

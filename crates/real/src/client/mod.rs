@@ -31,6 +31,8 @@ pub struct ClientOptions {
     pub address: SocketAddr,
     /// It speaks RTSP; else HTTP.
     pub is_rtsp: bool,
+    /// By RTSP, packets are to come in datagrams; else in the connection.
+    pub over_udp: bool,
     /// The server's name and port, as the URL has them.
     pub host: String,
     /// The path, with the slash that it begins with and escapes.
@@ -61,6 +63,7 @@ pub fn receive_from_server(
     let transport = match &found.request {
         ClientRequest::Http { is_file: true, .. } => "http",
         ClientRequest::Http { .. } => "http+ts",
+        ClientRequest::Rtsp { .. } if options.over_udp => "rtsp+udp",
         ClientRequest::Rtsp { .. } => "rtsp",
     };
     let transport: TransportKind = transport.parse().expect("invariant: the registry has it");
@@ -84,7 +87,8 @@ pub fn receive_from_server(
     let clock = RunClock::start();
     let recording = FlowRecording::in_directory(Some(options.directory.as_path().into())).in_real_time();
     let seed = Seed(random_session().map_err(|error| RealError::Failed(error.to_string()))?);
-    let session = found.request.receiver(&recording, clock.now(), seed).map_err(RealError::Input)?;
+    let (request, mut sockets) = open(options, clock, found.request, is_stopped)?;
+    let session = request.receiver(&recording, clock.now(), seed).map_err(RealError::Input)?;
     let folder = directory::received(&options.directory)?;
     let movie = folder.join(format!("movie.{}", found.codec.file_suffix()));
     let headers = found.description.as_ref().map(Described::parameter_sets).unwrap_or_default();
@@ -92,12 +96,6 @@ pub fn receive_from_server(
     if let Some(ReceivableSound { codec, format }) = found.sound {
         let file = folder.join(format!("movie.{}", codec.name()));
         receiving = receiving.with_sound(directory::create(&file)?, format);
-    }
-    let addresses = FlowAddresses { end: Side::Receiver, own: any_like(options.address), peer: Some(options.address) };
-    let mut sockets = FlowSockets::open(&[ChannelSetup::of_asked()], &addresses, clock)?;
-    sockets.connect()?;
-    if !sockets.wait_for_peer(options.patience, TICK, is_stopped)? {
-        return Err(RealError::Stopped);
     }
     let ended_by = drive(options, clock, &mut sockets, &mut receiving, is_stopped, listener)?;
     let frames = receiving.frames();
@@ -110,13 +108,36 @@ pub fn receive_from_server(
         peer: Some(options.address),
         session: None,
         bytes: sockets.came(),
-        of_others: 0,
+        of_others: sockets.of_others(),
     };
     record(&recorded, &outcome, &announcement)?;
     let (status, failure) = directory::status(&outcome.status);
-    let (failure, bytes, of_others) = (failure.map(str::to_owned), sockets.came(), 0);
+    let (failure, bytes, of_others) = (failure.map(str::to_owned), sockets.came(), sockets.of_others());
     let rejected = outcome.received.rejected;
     Ok(Received { status, ended_by, failure, frames, bytes, movie, announcement, of_others, rejected })
+}
+
+/// Connects to the server, and opens the ports to which datagrams come: the request that says them, and the sockets.
+fn open(
+    options: &ClientOptions,
+    clock: RunClock,
+    request: ClientRequest,
+    is_stopped: &dyn Fn() -> bool,
+) -> Result<(ClientRequest, FlowSockets<RunClock>), RealError> {
+    let addresses = FlowAddresses { end: Side::Receiver, own: any_like(options.address), peer: Some(options.address) };
+    let connection = if options.over_udp { ChannelSetup::beside_datagrams() } else { ChannelSetup::of_asked() };
+    let mut sockets = FlowSockets::open(&[connection], &addresses, clock)?;
+    sockets.connect()?;
+    if !sockets.wait_for_peer(options.patience, TICK, is_stopped)? {
+        return Err(RealError::Stopped);
+    }
+    if !options.over_udp {
+        return Ok((request, sockets));
+    }
+    let (own, from) = (sockets.connected_from()?.ip(), options.address.ip());
+    let pairs = request.datagram_channels();
+    let ports = pairs.iter().map(|pair| sockets.listen_pair(pair, own, from)).collect::<Result<_, _>>()?;
+    Ok((request.over_udp(ports), sockets))
 }
 
 fn drive(
@@ -140,7 +161,12 @@ fn drive(
         });
         if ended_by.is_some() {
             sockets.stop_reading();
+        }
+        if ended_by.is_some() || receiving.is_over_beside() {
             receiving.handle_other_ended(now);
+        }
+        while let Some((channel, port)) = receiving.poll_report_port() {
+            sockets.answer_to(channel, port);
         }
         let again = receiving.poll(now, sockets);
         if receiving.has_ended() || now.saturating_since(reported) >= BETWEEN_REPORTS {

@@ -48,8 +48,9 @@ pub(super) fn probe(options: &ClientOptions, is_stopped: &dyn Fn() -> bool) -> R
         // What is not received is not asked for.
         let (of_sound, why) = received_or_why(crate::session_description::described_sound(&described));
         let (sound, of_sound) = (of_sound.as_ref().map(|(sound, _)| ReceivableSound::in_rtp(sound)), of_sound);
+        let sound_of_request = of_sound.map(|(one, _)| Box::new(one));
         let request =
-            ClientRequest::Rtsp { url, account, codec, payload_type, sound: of_sound.map(|(one, _)| Box::new(one)) };
+            ClientRequest::Rtsp { url, account, codec, payload_type, sound: sound_of_request, ports: Vec::new() };
         let description = Some(description);
         return Ok(ProbedMovie { request, codec, sound, without_sound: why, other_sound: 0, description });
     }

@@ -18,6 +18,7 @@ use framewire_units::Timestamp;
 
 pub(crate) use http::{Fetched, HttpClientExchange, HttpServerExchange};
 
+use crate::half::ChannelId;
 use crate::rtcp::RtcpLog;
 use crate::sender::PacketSent;
 
@@ -123,6 +124,11 @@ pub(crate) trait ClientExchange: fmt::Debug + Send {
     /// What was said by RTCP on the same stream about each of its own, at the end; none where nothing is.
     fn take_rtcp(&mut self) -> Vec<RtcpLog> {
         Vec::new()
+    }
+
+    /// The port of the sender to which reports on a channel of datagrams go, once it has said so.
+    fn poll_report_port(&mut self) -> Option<(ChannelId, u16)> {
+        None
     }
 }
 

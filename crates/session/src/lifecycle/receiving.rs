@@ -78,6 +78,16 @@ impl MovieReceiving {
         self.ended
     }
 
+    /// True where the movie comes in datagrams beside what is said about it, and that is over: what has come is all.
+    pub fn is_over_beside(&self) -> bool {
+        self.session.is_over_beside()
+    }
+
+    /// The port of the sender to which reports on a channel of datagrams go, once it has said so.
+    pub fn poll_report_port(&mut self) -> Option<(ChannelId, u16)> {
+        self.session.poll_report_port()
+    }
+
     /// Frames that arrived whole so far, and those of which something was missing.
     pub fn frames(&self) -> (u32, u32) {
         (self.session.complete_frames(), self.session.incomplete_frames())

@@ -6,6 +6,7 @@ use framewire_transport::socket::SocketError;
 use framewire_units::Timestamp;
 
 use super::ReceiverSession;
+use crate::channels::MOVIE_CHANNEL;
 use crate::exchange::{ClientExchange, ExchangeEvent, Outgoing};
 use crate::half::{Arrival, ChannelId, Channels};
 use crate::rtcp::{RtcpEnd, RtcpSetup};
@@ -22,6 +23,8 @@ pub(crate) struct RequestChannel {
     total: u64,
     /// Those of the movie among them.
     of_movie: u64,
+    /// Nothing more is said.
+    has_ended: bool,
     /// Why nothing more comes, where that is no end of the movie.
     failure: Option<String>,
 }
@@ -30,7 +33,7 @@ impl RequestChannel {
     /// What is said on this channel.
     pub(crate) fn new(exchange: Box<dyn ClientExchange>, channel: ChannelId) -> Self {
         let (outgoing, reports) = (Outgoing::default(), Vec::new());
-        Self { exchange, channel, outgoing, reports, total: 0, of_movie: 0, failure: None }
+        Self { exchange, channel, outgoing, reports, total: 0, of_movie: 0, has_ended: false, failure: None }
     }
 
     /// The same with reports that begin with the movie.
@@ -76,8 +79,10 @@ impl RequestChannel {
                     self.of_movie += bytes.len() as u64;
                     take(bytes);
                 }
-                ExchangeEvent::Ended(None) => {}
-                ExchangeEvent::Ended(Some(reason)) => drop(self.failure.get_or_insert(reason)),
+                ExchangeEvent::Ended(reason) => {
+                    self.has_ended = true;
+                    self.failure = self.failure.take().or(reason);
+                }
             }
         }
         begins
@@ -88,6 +93,16 @@ impl ReceiverSession {
     /// Why it ended before it had the movie.
     pub(crate) fn failure(&self) -> Option<&str> {
         self.requests.as_ref()?.failure()
+    }
+
+    /// True where the movie comes beside what is said, which is over.
+    pub(crate) fn is_over_beside(&self) -> bool {
+        self.requests.as_ref().is_some_and(|requests| requests.has_ended && requests.channel != MOVIE_CHANNEL)
+    }
+
+    /// The port of the sender to which reports on a channel of datagrams go, once it has said so.
+    pub(crate) fn poll_report_port(&mut self) -> Option<(ChannelId, u16)> {
+        self.requests.as_mut()?.exchange.poll_report_port()
     }
 
     /// Writes what it has to say; where it has no room for something that is left, which it is.

@@ -254,8 +254,7 @@ impl Client {
         }
         // What OPTIONS says is not needed: some servers do not know it.
         if response.status != Status::OK && self.step != Step::Options {
-            let Status(code) = response.status;
-            return self.end(Some(format!("the server answers {code} ({})", response.status.reason())));
+            return self.end(Some(self.refusal(response.status)));
         }
         let next = match self.step {
             Step::Options => Ok(Step::Describe),
@@ -270,6 +269,24 @@ impl Client {
                 self.ask(now);
             }
             Err(reason) => self.end(Some(reason.to_owned())),
+        }
+    }
+
+    /// Why a response ends it, and what to ask for instead where that is known.
+    fn refusal(&self, status: Status) -> String {
+        let Status(code) = status;
+        let said = format!("the server answers {code} ({})", status.reason());
+        match self.step {
+            Step::SetUp(stream) if status == Status::UNSUPPORTED_TRANSPORT => {
+                let in_datagrams = self.streams.get(stream).is_some_and(|stream| matches!(stream.want, Want::Udp(..)));
+                let (not, instead) = if in_datagrams {
+                    ("no datagrams", "rtsp, which goes in its connection")
+                } else {
+                    ("nothing in its connection", "rtsp+udp, which goes in datagrams")
+                };
+                format!("{said}: it sends {not}; ask for the transport {instead}")
+            }
+            _ => said,
         }
     }
 

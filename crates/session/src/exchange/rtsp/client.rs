@@ -4,11 +4,12 @@ use std::collections::VecDeque;
 
 use framewire_units::{Seed, Timestamp};
 use framewire_wire::rtp_payload::CLOCK_RATE;
-use framewire_wire::rtsp::{Account, Client, ClientEvent, ClientSettings, SESSION_TIMEOUT, Want};
+use framewire_wire::rtsp::{Account, Carriage, Client, ClientEvent, ClientSettings, SESSION_TIMEOUT, Transport, Want};
 
 use super::{ASSUMED_RATE, RtspSetup, URL, report};
-use crate::channels::{MOVIE_CHANNEL, SOUND_CHANNEL};
+use crate::channels::{MOVIE_CHANNEL, SOUND_CHANNEL, rtcp_of};
 use crate::exchange::{ClientExchange, ExchangeEvent};
+use crate::half::ChannelId;
 use crate::rtcp::{INTERLEAVED_HEADERS, RtcpEnd, RtcpLog, RtcpSetup};
 
 /// The receiver's end: a client.
@@ -26,6 +27,8 @@ pub(crate) struct RtspClientExchange {
     plays: bool,
     /// A packet of the movie came.
     begun: bool,
+    /// The server's ports of reports in datagrams, by their channels here.
+    report_ports: VecDeque<(ChannelId, u16)>,
 }
 
 /// Where packets come, and what they are reported about with.
@@ -39,8 +42,8 @@ pub(super) enum Packets {
 
 impl RtspClientExchange {
     fn new(client: Client, packets: Packets) -> Self {
-        let (events, transmit, rtcp) = Default::default();
-        Self { client, packets, rtcp, events, transmit, silent: None, plays: false, begun: false }
+        let (events, transmit, rtcp, report_ports) = Default::default();
+        Self { client, packets, rtcp, events, transmit, silent: None, plays: false, begun: false, report_ports }
     }
 
     /// The receiver of a flow, that wants video and sound so.
@@ -51,34 +54,58 @@ impl RtspClientExchange {
         Self::new(Client::new(settings, Timestamp::ZERO, random), packets)
     }
 
-    /// That plays the video of any server, from now on, and sound whose clock has so many hertz, and reports about them. What it draws is
-    /// of this seed.
+    /// That plays the video of any server, from now on, and sound whose clock has so many hertz, interleaved, and reports about them
+    /// there. What it draws is of this seed.
     pub(crate) fn at(url: &str, account: Option<Account>, sound: Option<u32>, now: Timestamp, seed: Seed) -> Self {
-        let want_sound = sound.map(|_| Want::Interleaved);
-        let settings = ClientSettings { url: url.to_owned(), want: Want::Interleaved, sound: want_sound, account };
-        let mut random = seed.stream("rtsp client", &[]);
-        let ssrc = random.next_u64() as u32;
-        let setup = |media, clock_rate| RtcpSetup {
-            flow: "rtsp".to_owned(),
-            ssrc,
-            bandwidth: RtcpSetup::bandwidth(ASSUMED_RATE, true),
-            seed,
-            media,
-            clock_rate,
-            lower_headers: INTERLEAVED_HEADERS,
-            at_once: false,
-        };
-        let of_sound = sound.map(|clock_rate| setup(SOUND_CHANNEL, clock_rate));
-        let setups = [setup(MOVIE_CHANNEL, CLOCK_RATE)].into_iter().chain(of_sound).collect();
-        Self::new(Client::new(settings, now, random), Packets::Between(setups))
+        let wanted = [Want::Interleaved, Want::Interleaved];
+        let reports = reports_of_any(sound, seed, INTERLEAVED_HEADERS);
+        Self::of_any(url, account, wanted, sound.is_some(), Packets::Between(reports), now, seed)
+    }
+
+    /// The same to which packets come in datagrams, at these ports of RTP and RTCP, of video and then of sound; the reports about them are
+    /// another's work.
+    pub(crate) fn at_over_udp(
+        url: &str,
+        account: Option<Account>,
+        ports: &[(u16, u16)],
+        now: Timestamp,
+        seed: Seed,
+    ) -> Self {
+        let want = |stream: usize| ports.get(stream).map_or(Want::Udp(0, 0), |&(rtp, rtcp)| Want::Udp(rtp, rtcp));
+        Self::of_any(url, account, [want(0), want(1)], ports.len() > 1, Packets::Beside, now, seed)
+    }
+
+    fn of_any(
+        url: &str,
+        account: Option<Account>,
+        [want, of_sound]: [Want; 2],
+        has_sound: bool,
+        packets: Packets,
+        now: Timestamp,
+        seed: Seed,
+    ) -> Self {
+        let sound = has_sound.then_some(of_sound);
+        let settings = ClientSettings { url: url.to_owned(), want, sound, account };
+        Self::new(Client::new(settings, now, seed.stream("rtsp client", &[])), packets)
+    }
+
+    /// What the server says of its ports of RTCP; of one that says nothing, where its reports come from shows it.
+    fn take_report_ports(&mut self, transports: &[Transport]) {
+        for (transport, media) in transports.iter().zip([MOVIE_CHANNEL, SOUND_CHANNEL]) {
+            if let Carriage::Udp { server: Some((rtp, rtcp)), .. } = transport.carriage {
+                let port = rtcp.or(rtp.checked_add(1));
+                self.report_ports.extend(port.map(|port| (rtcp_of(media), port)));
+            }
+        }
     }
 
     fn drain(&mut self, now: Timestamp) {
         while let Some(event) = self.client.poll_event() {
             match event {
                 ClientEvent::Described(_) => {}
-                ClientEvent::Playing(_) => {
+                ClientEvent::Playing(transports) => {
                     self.plays = true;
+                    self.take_report_ports(&transports);
                     self.events.push_back(ExchangeEvent::Begins);
                     self.handle_life(now);
                     if let Packets::Between(setups) = &self.packets {
@@ -105,6 +132,23 @@ impl RtspClientExchange {
         }
         self.transmit.extend(std::iter::from_fn(|| self.client.poll_transmit()));
     }
+}
+
+/// The reports about the video of any server, and about sound whose clock has so many hertz, over so many bytes of headers.
+pub(crate) fn reports_of_any(sound: Option<u32>, seed: Seed, lower_headers: usize) -> Vec<RtcpSetup> {
+    let ssrc = seed.stream("rtcp of a client", &[]).next_u64() as u32;
+    let setup = |media, clock_rate| RtcpSetup {
+        flow: "rtsp".to_owned(),
+        ssrc,
+        bandwidth: RtcpSetup::bandwidth(ASSUMED_RATE, true),
+        seed,
+        media,
+        clock_rate,
+        lower_headers,
+        at_once: false,
+    };
+    let of_sound = sound.map(|clock_rate| setup(SOUND_CHANNEL, clock_rate));
+    [setup(MOVIE_CHANNEL, CLOCK_RATE)].into_iter().chain(of_sound).collect()
 }
 
 impl ClientExchange for RtspClientExchange {
@@ -161,6 +205,10 @@ impl ClientExchange for RtspClientExchange {
 
     fn has_begun(&self) -> bool {
         self.begun
+    }
+
+    fn poll_report_port(&mut self) -> Option<(ChannelId, u16)> {
+        self.report_ports.pop_front()
     }
 
     fn take_rtcp(&mut self) -> Vec<RtcpLog> {
