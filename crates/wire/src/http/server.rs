@@ -208,6 +208,7 @@ impl Server {
                 Err(error) => {
                     let status = match error {
                         HttpError::Version(..) => Status::VERSION_NOT_SUPPORTED,
+                        HttpError::FirstLine(_) => Status::URI_TOO_LONG,
                         HttpError::TooMuch { .. } => Status::HEADER_TOO_LARGE,
                         _ => Status::BAD_REQUEST,
                     };

@@ -130,7 +130,7 @@ fn requests_are_answered_as_the_document_says() {
     assert_eq!(status("BREW /movie.mp4 HTTP/1.1\r\nHost: h"), (501, true));
     assert_eq!(status("GET / HTTP/2.0"), (505, true));
     assert_eq!(status("HTTP/1.1 200 OK"), (400, true));
-    assert_eq!(status(&format!("GET /{} HTTP/1.1\r\nHost: h", "x".repeat(17_000))), (431, true));
+    assert_eq!(status(&format!("GET /{} HTTP/1.1\r\nHost: h", "x".repeat(17_000))), (414, true));
     let (_, fields, _) = answer("HEAD /movie.mp4 HTTP/1.1\r\nHost: h\r\nRange: bytes=0-1\r\n\r\n");
     assert_eq!((fields.get("Accept-Ranges"), fields.get("Content-Range")), (Some("bytes"), None));
     let (status, fields, _) = answer("GET /movie.mp4 HTTP/1.1\r\nHost: h\r\nRange: bytes=24-\r\n\r\n");

@@ -9,7 +9,7 @@ mod status;
 use std::fmt;
 
 pub use headers::Headers;
-pub(crate) use scan::{Head, HeaderScanner, can_be_asked_for, decimal, unescaped};
+pub(crate) use scan::{Head, HeaderScanner, can_be_asked_for, decimal, field_in, unescaped};
 pub use scan::{MOST_FIELDS, MOST_HEADER_BYTES};
 pub use status::Status;
 
@@ -79,6 +79,9 @@ pub enum MessageError {
     /// The other end closed the connection before all of a message had come.
     #[error("the connection was closed within a message")]
     CutOff,
+    /// The first line alone is longer than a header that is taken: its URL is.
+    #[error("bytes of the first line: more than {0}")]
+    FirstLine(usize),
     /// More than is taken.
     #[error("{what}: more than {most}")]
     TooMuch {

@@ -59,7 +59,10 @@ impl HeaderScanner {
         // It is found again at once where the header is looked at again, as when its body is waited for.
         self.searched = length.map_or(self.buffer.len(), |length| length.saturating_sub(4));
         if length.unwrap_or(self.buffer.len()) > MOST_HEADER_BYTES {
-            return Err(MessageError::TooMuch { what: "bytes of a header", most: MOST_HEADER_BYTES });
+            return Err(match memchr::memchr(b'\n', &self.buffer[..MOST_HEADER_BYTES]) {
+                Some(_) => MessageError::TooMuch { what: "bytes of a header", most: MOST_HEADER_BYTES },
+                None => MessageError::FirstLine(MOST_HEADER_BYTES),
+            });
         }
         Ok(length)
     }
@@ -77,6 +80,16 @@ fn end_of_header(bytes: &[u8], from: usize) -> Option<usize> {
         }
     }
     None
+}
+
+/// The value of a field of a header, as far as it is there, whatever stands beside it.
+pub(crate) fn field_in<'a>(header: &'a [u8], name: &str) -> Option<&'a str> {
+    let lines = header[..header.len().min(MOST_HEADER_BYTES)].split(|&byte| byte == b'\n');
+    let mut lines = lines.take_while(|line| !matches!(line, [] | [b'\r'])).skip(1);
+    lines.find_map(|line| {
+        let (found, value) = std::str::from_utf8(line).ok()?.split_once(':')?;
+        found.trim_end().eq_ignore_ascii_case(name).then_some(value.trim())
+    })
 }
 
 fn shown(bytes: &[u8]) -> String {

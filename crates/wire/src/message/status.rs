@@ -19,6 +19,10 @@ impl Status {
     pub const NOT_ACCEPTABLE: Self = Self(406);
     /// The request did not come in time.
     pub const REQUEST_TIMEOUT: Self = Self(408);
+    /// The body is larger than is taken.
+    pub const TOO_LARGE: Self = Self(413);
+    /// The URL is longer than is taken.
+    pub const URI_TOO_LONG: Self = Self(414);
     /// There is no such part.
     pub const RANGE_NOT_SATISFIABLE: Self = Self(416);
     /// Fields of the request are too many or too long (RFC 6585, section 5).
@@ -55,6 +59,8 @@ impl Status {
             405 => "Method Not Allowed",
             406 => "Not Acceptable",
             408 => "Request Timeout",
+            413 => "Request Entity Too Large",
+            414 => "URI Too Long", // In RTSP, Request-URI Too Large.
             416 => "Range Not Satisfiable",
             431 => "Request Header Fields Too Large",
             451 => "Parameter Not Understood",

@@ -241,8 +241,10 @@ impl Client {
     }
 
     fn handle_response(&mut self, now: Timestamp, response: &Response) {
-        // One request is under way at a time, but for signs of life, whose answers say nothing.
-        let is_latest = response.headers.get("CSeq").map(str::trim) == Some(self.sequence.to_string().as_str());
+        // One request is under way at a time, but for signs of life, whose answers say nothing; a server that has no room says so
+        // before it reads one, and so without its number.
+        let number = response.headers.get("CSeq").map(str::trim);
+        let is_latest = number.map_or(response.status != Status::OK, |number| number == self.sequence.to_string());
         if !is_latest || self.step == Step::Playing {
             return;
         }
@@ -253,7 +255,8 @@ impl Client {
             return self.end(None);
         }
         // What OPTIONS says is not needed: some servers do not know it.
-        if response.status != Status::OK && self.step != Step::Options {
+        let may_be_unknown = self.step == Step::Options && response.status != Status::UNAVAILABLE;
+        if response.status != Status::OK && !may_be_unknown {
             return self.end(Some(self.refusal(response.status)));
         }
         let next = match self.step {

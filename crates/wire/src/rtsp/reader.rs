@@ -1,13 +1,16 @@
 use bytes::{BufMut, Bytes};
 
 use super::message::{Request, Response, Rtsp10};
-use crate::message::{Head, HeaderScanner, MessageError};
+use crate::message::{Head, HeaderScanner, MessageError, decimal, field_in};
 
 /// What begins a frame of binary data between messages (RFC 2326, section 10.12).
 const DOLLAR: u8 = b'$';
 
 /// Its header: the dollar sign, the channel, and the length in two bytes.
 pub const FRAME_HEADER: usize = 4;
+
+/// The digits of a number of 64 bits.
+const MOST_DIGITS: usize = 20;
 
 /// The most bytes of a body: descriptions have a few thousand.
 pub const MOST_BODY_BYTES: usize = 256 * 1_024;
@@ -39,6 +42,8 @@ pub type RtspError = MessageError;
 pub struct Reader {
     scanner: HeaderScanner,
     broken: bool,
+    /// The number of the message that is refused, where it says one.
+    refused: Option<String>,
 }
 
 /// Appends a packet as a frame between messages (RFC 2326, section 10.12).
@@ -68,9 +73,16 @@ impl Reader {
         let item = if self.broken { Ok(None) } else { self.take() };
         if item.is_err() {
             self.broken = true;
+            let number = field_in(self.scanner.bytes(), "CSeq").filter(|number| number.len() <= MOST_DIGITS);
+            self.refused = number.filter(|number| decimal(number).is_some()).map(str::to_owned);
             self.scanner.clear();
         }
         item
+    }
+
+    /// After an error, the number of the message that is refused (CSeq), where it says one.
+    pub fn refused(&self) -> Option<&str> {
+        self.refused.as_deref()
     }
 
     /// Bytes of what is not there whole.

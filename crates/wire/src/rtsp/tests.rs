@@ -194,6 +194,40 @@ fn a_client_says_why_it_does_not_play() {
 }
 
 #[test]
+fn a_server_may_refuse_before_it_reads_a_request() {
+    let mut client = client(Want::Interleaved, None);
+    client.handle_bytes(Timestamp::ZERO, b"RTSP/1.0 200 OK\r\n\r\n").unwrap();
+    assert!(!client.is_over(), "it is of no request");
+    client.handle_bytes(Timestamp::ZERO, b"RTSP/1.0 503 Service Unavailable\r\n\r\n").unwrap();
+    let ended = "the server answers 503 (Service Unavailable)".to_owned();
+    assert_eq!(events(&mut client), [ClientEvent::Ended(Some(ended))]);
+}
+
+#[test]
+fn of_a_transport_that_a_server_refuses_the_other_one_is_named() {
+    for (want, said) in [
+        (Want::Udp(5_000, 5_001), "it sends no datagrams; ask for the transport rtsp, which goes in its connection"),
+        (
+            Want::Interleaved,
+            "it sends nothing in its connection; ask for the transport rtsp+udp, which goes in datagrams",
+        ),
+    ] {
+        let mut client = client(want, None);
+        let body = "v=0\r\nm=video 0 RTP/AVP 96\r\n";
+        for answer in [
+            "RTSP/1.0 200 OK\r\nCSeq: 1\r\n\r\n".to_owned(),
+            format!("RTSP/1.0 200 OK\r\nCSeq: 2\r\nContent-Length: {}\r\n\r\n{body}", body.len()),
+            "RTSP/1.0 461 Unsupported Transport\r\nCSeq: 3\r\n\r\n".to_owned(),
+        ] {
+            assert!(client.poll_transmit().is_some());
+            drop(client.handle_bytes(Timestamp::ZERO, answer.as_bytes()));
+        }
+        let ended = format!("the server answers 461 (Unsupported Transport): {said}");
+        assert_eq!(events(&mut client).last(), Some(&ClientEvent::Ended(Some(ended))));
+    }
+}
+
+#[test]
 fn a_description_leads_to_no_request_that_is_none() {
     let described = |control: &str| {
         let body = format!("v=0\r\nm=video 0 RTP/AVP 96\r\na=control:{control}\r\n");
@@ -467,17 +501,31 @@ fn a_client_plays_sound_beside_video_where_there_is_some() {
 #[test]
 fn requests_that_are_huge_or_slow_end_a_connection_and_are_not_kept() {
     let path = "x".repeat(16_400);
-    for huge in [
-        format!("DESCRIBE rtsp://h/{path} RTSP/1.0\r\nCSeq: 1\r\n"),
-        format!("OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n{}\r\n", "X: y\r\n".repeat(101)),
-        "SET_PARAMETER rtsp://h/movie RTSP/1.0\r\nCSeq: 1\r\nContent-Length: 262145\r\n\r\n".to_owned(),
+    let begun = "OPTIONS * RTSP/1.0\r\nCSeq: 7\r\n";
+    for (huge, what, answer) in [
+        (
+            format!("DESCRIBE rtsp://h/{path} RTSP/1.0\r\nCSeq: 7\r\n"),
+            "bytes of the first line",
+            "414 URI Too Long\r\n\r\n",
+        ),
+        (format!("{begun}X: {path}"), "bytes of a header", "413 Request Entity Too Large\r\nCSeq: 7\r\n\r\n"),
+        (
+            format!("{begun}{}\r\n", "X: y\r\n".repeat(101)),
+            "fields of a header",
+            "413 Request Entity Too Large\r\nCSeq: 7\r\n\r\n",
+        ),
+        (
+            "SET_PARAMETER rtsp://h/movie RTSP/1.0\r\nCSeq: 7\r\nContent-Length: 262145\r\n\r\n".to_owned(),
+            "bytes of a body",
+            "413 Request Entity Too Large\r\nCSeq: 7\r\n\r\n",
+        ),
+        ("OPTIONS * RTSP/1.0\r\nCSeq: a b\r\nno field\r\n\r\n".to_owned(), "not a field", "400 Bad Request\r\n\r\n"),
     ] {
         let mut server = server(None);
         let refused = server.handle_bytes(Timestamp::ZERO, huge.as_bytes()).unwrap_err().to_string();
-        assert!(
-            ["bytes of a header", "fields of a header", "bytes of a body"].iter().any(|what| refused.starts_with(what))
-        );
-        assert!(server.poll_transmit().unwrap().starts_with(b"RTSP/1.0 400 ") && server.is_over(), "{refused}");
+        assert!(refused.starts_with(what), "{refused}");
+        let said = String::from_utf8(server.poll_transmit().unwrap()).unwrap();
+        assert_eq!((said, server.is_over()), (format!("RTSP/1.0 {answer}"), true));
         server.handle_bytes(Timestamp::ZERO, huge.as_bytes()).unwrap();
         assert_eq!((server.poll_transmit(), server.poll_event()), (None, None), "what follows is not looked at");
     }

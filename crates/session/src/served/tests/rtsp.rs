@@ -18,8 +18,16 @@ fn sound() -> Sound {
 
 pub(super) fn catalogue_of(transport: &str) -> Catalogue {
     let setup = setup_of(transport, Some(&sound()));
-    let (file, mp4, ts) = Default::default();
-    Catalogue::new(&[Title { name: "a film.mpg".to_owned(), about: String::new(), file, mp4, ts, rtsp: Some(setup) }])
+    let (file, mp4, fragments, ts) = Default::default();
+    Catalogue::new(&[Title {
+        name: "a film.mpg".to_owned(),
+        about: String::new(),
+        file,
+        mp4,
+        fragments,
+        ts,
+        rtsp: Some(setup),
+    }])
 }
 
 pub(super) fn client_of(catalogue: &Catalogue, policy: ServingPolicy, account: Option<Account>) -> Box<dyn Client> {
@@ -365,7 +373,8 @@ fn video_and_sound_go_in_datagrams_with_reports_that_are_signs_of_life() {
 #[test]
 fn what_is_no_rtsp_in_the_middle_of_a_movie_is_answered_behind_the_packet_and_ends_it() {
     let catalogue = catalogue_of("rtsp");
-    for nonsense in ["nonsense\r\n\r\n".to_owned(), format!("OPTIONS * RTSP/1.0\r\nX: {}", "y".repeat(16_400))] {
+    let huge = format!("OPTIONS * RTSP/1.0\r\nX: {}", "y".repeat(16_400));
+    for (nonsense, status) in [("nonsense\r\n\r\n".to_owned(), 400), (huge, 413)] {
         let (mut client, mut heard) = (client_of(&catalogue, MANNER, None), ExchangeEvent(Reader::default(), 0));
         let mut pipe = Pipe::WIDE;
         play(&mut *client, &mut pipe, &mut heard, ms(10), 1);
@@ -378,7 +387,7 @@ fn what_is_no_rtsp_in_the_middle_of_a_movie_is_answered_behind_the_packet_and_en
         assert!(client.drive(ms(500), &mut pipe).unwrap().finished && pipe.finished);
         let rest = heard.items(&pipe);
         let [Item::Interleaved { channel: 0, .. }, Item::Response(refused)] = &rest[..] else { panic!("{rest:?}") };
-        assert_eq!((refused.status.0, client.poll_record().unwrap().ending), (400, Ending::Left));
+        assert_eq!((refused.status.0, client.poll_record().unwrap().ending), (status, Ending::Left));
     }
 }
 

@@ -149,9 +149,14 @@ impl Server {
                 Err(error) => {
                     let status = match error {
                         RtspError::Version(..) => Status::VERSION_NOT_SUPPORTED,
+                        RtspError::FirstLine(_) => Status::URI_TOO_LONG,
+                        RtspError::TooMuch { .. } => Status::TOO_LARGE,
                         _ => Status::BAD_REQUEST,
                     };
-                    self.transmit.push_back(Response::new(status).emit());
+                    let sequence = self.reader.refused().map(str::to_owned);
+                    let response = Response::new(status);
+                    let response = sequence.into_iter().fold(response, |response, one| response.with("CSeq", one));
+                    self.transmit.push_back(response.emit());
                     self.end();
                     return Err(error);
                 }
