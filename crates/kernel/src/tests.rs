@@ -7,7 +7,7 @@ use framewire_endpoint::RunClock;
 use framewire_session::half::{Arrival, ChannelId, ChannelSet, Channels, End, Wait};
 use framewire_session::lifecycle::{EndProgress, FlowEnd, HostSockets};
 use framewire_session::{Carries, ChannelSetup, ConnectionSettings, MOVIE_CHANNEL, RTCP_CHANNEL, SocketsSetup};
-use framewire_sockets::{UdpOptions, UdpSocket};
+use framewire_sockets::{UdpOptions, UdpRead, UdpSocket};
 use framewire_transport::socket::DatagramSend;
 use framewire_units::{DataSize, Timestamp};
 
@@ -148,6 +148,40 @@ fn who_is_heard_first_is_taken_and_others_are_counted() {
     sender.send_to(b"third", address).expect("it is there");
     std::thread::sleep(Duration::from_millis(20));
     assert_eq!(receiver.take(Timestamp::ZERO, &|_| true).expect("it is not broken"), None);
+}
+
+/// RFC 3550, section 11: RTP at an even port, and RTCP at the next one.
+#[test]
+fn a_pair_hears_one_host_and_answers_where_it_is_told() {
+    let movie = ChannelSetup::of_announced(false);
+    let reports = ChannelSetup { id: RTCP_CHANNEL, carries: Carries::Control, port: 1, ..movie.clone() };
+    let mut receiver = open(&[stream(End::Sender)], End::Receiver, ANY, None);
+    let (rtp, rtcp) = receiver.listen_pair(&[movie, reports], ANY.ip(), ANY.ip()).expect("there are ports");
+    assert!(rtp % 2 == 0 && rtcp == rtp + 1, "{rtp}, {rtcp}");
+    assert_eq!(receiver.send(RTCP_CHANNEL, b"to nobody yet", None), Ok(DatagramSend::Dropped));
+    let [mut server, mut other, mut answered] =
+        [(); 3].map(|()| UdpSocket::bind(ANY, &UdpOptions::default()).expect("there are ports"));
+    server.send_to(b"a picture", SocketAddr::new(ANY.ip(), rtp)).expect("it is there");
+    assert_eq!(next(&mut receiver), (MOVIE_CHANNEL, b"a picture".to_vec()));
+    other.send_to(b"a forgery", SocketAddr::new(ANY.ip(), rtp)).expect("it is there");
+    server.send_to(b"a report", SocketAddr::new(ANY.ip(), rtcp)).expect("it is there");
+    assert_eq!(next(&mut receiver), (RTCP_CHANNEL, b"a report".to_vec()));
+    assert_eq!((receiver.came(), receiver.of_others()), (9, 1));
+    let heard = |socket: &mut UdpSocket| {
+        let (mut buffer, start) = ([0; 64], Instant::now());
+        loop {
+            assert!(start.elapsed() < Duration::from_secs(10), "nothing comes");
+            if let UdpRead::Datagram { length, from, .. } = socket.receive(&mut buffer).expect("it is not broken") {
+                return (buffer[..length].to_vec(), from.port());
+            }
+        }
+    };
+    // Where a server says nothing of its ports, to where its reports come from; else to where it says.
+    assert_eq!(receiver.send(RTCP_CHANNEL, b"so it is", None), Ok(DatagramSend::Sent));
+    assert_eq!(heard(&mut server), (b"so it is".to_vec(), rtcp));
+    receiver.answer_to(RTCP_CHANNEL, answered.local_address().expect("it is bound").port());
+    assert_eq!(receiver.send(RTCP_CHANNEL, b"there", None), Ok(DatagramSend::Sent));
+    assert_eq!(heard(&mut answered), (b"there".to_vec(), rtcp));
 }
 
 /// An end that wants to read its reports, and waits for room for the movie.
