@@ -123,6 +123,16 @@ def test_sound_of_a_transport_stream_comes_packet_for_packet_and_opus_is_left_ou
     check_kept(kept, codec, films[codec])
 
 
+@pytest.mark.parametrize("codec", ["aac", "mp2"])
+def test_sound_in_a_transport_stream_of_ffmpeg_comes_packet_for_packet(
+    codec: str, films: dict[str, Path], tmp_path: Path
+) -> None:
+    subprocess.run(["ffmpeg", "-v", "error", "-i", films[codec], "-c", "copy", tmp_path / "film.ts"], check=True)
+    with of_python(tmp_path) as server:
+        (kept,), _ = received(f"{server}/film.ts", tmp_path / "came")
+    check_kept(kept, codec, films[codec])
+
+
 def test_sound_that_is_not_received_is_left_out_with_the_reason(films: dict[str, Path], tmp_path: Path) -> None:
     command = ["ffmpeg", "-v", "error", "-i", films["aac"], "-c:v", "copy", "-ac", "6", "-c:a", "libopus"]
     subprocess.run([*command, "-movflags", "faststart", tmp_path / "film.mp4"], check=True)

@@ -226,6 +226,34 @@ def test_sound_of_ffmpeg_is_received_by_its_description(
     assert came == original[: len(came)]
 
 
+@pytest.mark.parametrize(
+    ("codec", "transport"), [("aac", "ts"), ("mp2", "ts"), ("mp3", "ts"), ("aac", "ts+tcp"), ("opus", "ts")]
+)
+def test_sound_in_a_transport_stream_of_ffmpeg_is_kept_by_its_codec(
+    codec: str, transport: str, films: dict[str, Path], tmp_path: Path
+) -> None:
+    """Which it is, the stream says; Opus is not received in it."""
+    port = free_port()
+    to = f"udp://127.0.0.1:{port}?pkt_size=1316" if transport == "ts" else f"tcp://127.0.0.1:{port}"
+    sends = ["ffmpeg", "-v", "error", "-re", "-i", str(films[codec]), "-map", "0:v", "-map", "0:a"]
+    command = [*COMMAND, "receive", f"127.0.0.1:{port}", "--transport", transport, "--codec", "h264", "--silence", "1"]
+    with subprocess.Popen(
+        [*command, "--out", str(tmp_path / "came")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        assert "waiting for a stream" in process.stderr.readline()
+        subprocess.run([*sends, "-c", "copy", "-f", "mpegts", to], check=True)
+        code, out, err = ended(process)
+    assert code == 0, err
+    assert f"{FRAMES} whole frames" in out
+    received = tmp_path / "came" / "received"
+    if codec == "opus":
+        assert [file.name for file in received.iterdir()] == ["movie.h264"]
+        return
+    assert {file.name for file in received.iterdir()} == {"movie.h264", f"movie.{codec}"}
+    assert packets(received / f"movie.{codec}") == packets(films[codec])
+
+
 def test_sound_that_is_not_received_is_left_out_with_the_reason_and_a_taken_port_is_named(tmp_path: Path) -> None:
     port = free_port()
     description = tmp_path / "film.sdp"

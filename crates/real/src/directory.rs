@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use framewire_media::audio::AudioCodec;
 use framewire_recording::WriteError;
 use framewire_recording::record::FlowStatus;
 use framewire_session::lifecycle::{MovieSink, ReceivedMovie};
@@ -36,6 +37,36 @@ pub(crate) fn create_behind(file: &Path, parameter_sets: &[Vec<u8>]) -> Result<R
     };
     let writer = write().map_err(|error: io::Error| WriteError::new(file.to_owned(), &error))?;
     Ok(ReceivedMovie::new(MovieSink::Writer(Box::new(writer))))
+}
+
+/// A file of sound whose codec its first frames say, which is made then: `movie.aac`, `movie.mp2` or `movie.mp3`.
+pub(crate) fn create_sound_of_any(folder: &Path) -> ReceivedMovie {
+    let writer = SoundOfAny { folder: folder.to_owned(), file: None };
+    ReceivedMovie::new(MovieSink::Writer(Box::new(writer)))
+}
+
+struct SoundOfAny {
+    folder: PathBuf,
+    file: Option<BufWriter<File>>,
+}
+
+impl Write for SoundOfAny {
+    /// What comes before a whole frame is known is no sound that can be decoded.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            None => {
+                let Some(codec) = AudioCodec::of_stream(bytes) else { return Ok(bytes.len()) };
+                let file = File::create(self.folder.join(format!("movie.{}", codec.name())))?;
+                self.file.insert(BufWriter::new(file))
+            }
+        };
+        file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.as_mut().map_or(Ok(()), Write::flush)
+    }
 }
 
 /// `complete` or `partial`, and the reason of a stream that broke.

@@ -115,6 +115,11 @@ impl Announcement {
         Ok(Self { sound_packets: Some(packets.beside(ssrc)), ..self })
     }
 
+    /// True of the transport stream of another program, whose tables say whether it has sound.
+    pub fn may_have_sound(&self) -> bool {
+        matches!(self.packets(), Some(ExpectedPackets::AnyTransportStream { .. }))
+    }
+
     fn carries_frames_in_rtp(&self) -> bool {
         self.transport.profile().parts.format == Format::Rtp(RtpContent::Frames)
     }

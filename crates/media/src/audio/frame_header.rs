@@ -15,6 +15,9 @@ pub(super) struct FrameHeader {
 const MPEG_HEADER: usize = 4;
 const ADTS_HEADER: usize = 7;
 
+/// Bytes of the longer one.
+pub(super) const LONGEST: usize = ADTS_HEADER;
+
 /// ISO/IEC 14496-3, table 1.18.
 const ADTS_RATES: [u32; 13] =
     [96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8_000, 7_350];
@@ -26,8 +29,21 @@ const LAYER_3: [u32; 14] = [32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224,
 const LOW_RATES: [u32; 14] = [8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160];
 
 impl FrameHeader {
+    /// The frame that begins here, whole or not; `None` where none does.
+    pub(super) fn begins(bytes: &[u8]) -> Option<Self> {
+        Self::read(bytes, 0).ok()
+    }
+
     /// The frame that begins at a place of a stream, and is whole.
     pub(super) fn parse(stream: &[u8], at: usize) -> Result<Self, AudioError> {
+        let (header, left) = (Self::read(stream, at)?, stream.len() - at);
+        if header.length > left {
+            return Err(AudioError::CutOff { offset: at as u64, needed: header.length, left });
+        }
+        Ok(header)
+    }
+
+    fn read(stream: &[u8], at: usize) -> Result<Self, AudioError> {
         let left = &stream[at..];
         let Some(&[first, second, ..]) = left.first_chunk::<MPEG_HEADER>() else {
             return Err(AudioError::CutOff { offset: at as u64, needed: MPEG_HEADER, left: left.len() });
@@ -40,15 +56,11 @@ impl FrameHeader {
             return refused("sync word", sync, "2047");
         }
         // The layer 0 is ADTS, which has one more bit of sync word.
-        let header = match second >> 1 & 3 {
-            0 => adts(left, at)?,
-            layer @ (1 | 2) => mpeg(left, at, layer == 2)?,
-            _ => return refused("layer", 1, "II or III"),
-        };
-        if header.length > left.len() {
-            return Err(AudioError::CutOff { offset: at as u64, needed: header.length, left: left.len() });
+        match second >> 1 & 3 {
+            0 => adts(left, at),
+            layer @ (1 | 2) => mpeg(left, at, layer == 2),
+            _ => refused("layer", 1, "II or III"),
         }
-        Ok(header)
     }
 }
 

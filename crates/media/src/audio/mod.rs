@@ -69,6 +69,26 @@ impl AudioCodec {
         Self::ALL.into_iter().find(|codec| codec.code() == Some(code))
     }
 
+    /// That of a stream of MPEG audio or of AAC in ADTS frames of which this is a part with a whole frame; `None` of any other.
+    ///
+    /// ```
+    /// use framewire_media::audio::AudioCodec;
+    ///
+    /// let layer_2 = [&[0xFF, 0xFD, 0x14, 0xC0][..], &[0; 92]].concat(); // 32 kbit/s and 48 kHz: 96 bytes
+    /// assert_eq!(AudioCodec::of_stream(&layer_2), Some(AudioCodec::Mp2));
+    /// assert_eq!(AudioCodec::of_stream(&layer_2[..95]), None);
+    /// ```
+    pub fn of_stream(part: &[u8]) -> Option<Self> {
+        let is_frame = |at: usize| FrameHeader::parse(part, at).ok();
+        let frames = (0..part.len()).filter_map(|at| Some((at, is_frame(at)?)));
+        // What looks like a header has another one behind its frame, or nothing.
+        let mut frames = frames.filter(|(at, frame)| {
+            let behind = at + frame.length;
+            part.len() - behind < frame_header::LONGEST || is_header(&part[behind..], frame.format)
+        });
+        frames.next().map(|(_, frame)| frame.format.codec)
+    }
+
     /// Its name as a file name ends.
     pub fn name(self) -> &'static str {
         match self {
@@ -89,6 +109,11 @@ impl fmt::Display for AudioCodec {
             Self::Opus => "Opus",
         })
     }
+}
+
+/// Whether bytes begin with a header of this format, whether or not its frame is whole.
+fn is_header(bytes: &[u8], format: AudioFormat) -> bool {
+    FrameHeader::begins(bytes).is_some_and(|header| header.format == format)
 }
 
 /// What all packets of a track have in common.

@@ -161,6 +161,8 @@ impl End<'_> {
             let file = directory::create(&directory.join(format!("movie.{}", codec.name())))?;
             let format = announcement.sound.or_else(|| described.and_then(DescribedSound::file_format));
             receiving = receiving.with_sound(file, format);
+        } else if announcement.may_have_sound() {
+            receiving = receiving.with_sound(directory::create_sound_of_any(&directory), None);
         }
         let ending = self.drive(&mut receiving, is_stopped, listener)?;
         let frames = receiving.frames();

@@ -201,6 +201,10 @@ fn the_stream_of_another_multiplexer_is_known_by_its_tables_and_numbered_as_it_c
     for tracks in [[audio, video], [video, audio]] {
         assert_eq!([0x90, 0x80, 0x91].map(|pid| program(tracks).track_number(pid)), [Some(0), Some(1), None]);
     }
+    // Of several the first ones: a second language is none of the sound, and another view none of the video.
+    let others = [audio, Track { pid: 0x81, ..audio }, video, Track { pid: 0x91, ..video }];
+    let several = Program { tracks: others.to_vec(), ..program([audio, video]) };
+    assert_eq!([0x80, 0x81, 0x90, 0x91].map(|pid| several.track_number(pid)), [Some(1), None, Some(0), None]);
     let program = program([video, audio]);
     let frames = frames(&[3_000, 900, 1_200]);
     let mut multiplexer = Multiplexer::new(Settings::new(program, Layout::Datagrams(7))).unwrap();
