@@ -18,6 +18,9 @@ use serde_json::{Map, Value, json};
 use crate::clocks::{Alignment, Sample};
 use crate::error::RealError;
 
+/// The table of the reports of RTCP.
+const REPORTS: &str = "rtcp.parquet";
+
 /// What became of the two directories.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Joined {
@@ -53,6 +56,7 @@ pub fn join(sender: &Path, receiver: &Path, out: &Path) -> Result<Joined, RealEr
         FlowLog { flow: named.flow, transport: named.transport, status: named.status, frames: named.frames, ..records };
     let summary = write_run(out, std::slice::from_ref(&log), scenario.playout)?.remove(0);
     keep_received(&setup, &received, out)?;
+    keep_reports(&sent, out)?;
     let accuracy = accuracy(&sent.document["accuracy"][setup.name()], contradiction(&summary, &flow));
     let description = RunDescription {
         world: "real",
@@ -217,11 +221,21 @@ fn keep_received(setup: &FlowSetup, received: &Side, out: &Path) -> Result<(), R
     for name in [Some(received_file(setup)), received_sound(setup)].into_iter().flatten() {
         let suffix = Path::new(&name).extension().unwrap_or_default();
         let (from, to) = (received.directory.join("received/movie").with_extension(suffix), directory.join(&name));
-        // The same file under another name, where the file system allows it.
-        let linked = fs::hard_link(&from, &to).or_else(|_| fs::copy(&from, &to).map(drop));
-        linked.map_err(|error| WriteError::new(to, &error))?;
+        link(&from, &to)?;
     }
     Ok(())
+}
+
+/// What was said by RTCP, where the sender recorded that: its times are the run's.
+fn keep_reports(sent: &Side, out: &Path) -> Result<(), RealError> {
+    let [from, to] = [&sent.directory, out].map(|directory| directory.join(REPORTS));
+    if from.is_file() { link(&from, &to) } else { Ok(()) }
+}
+
+/// The same file under another name, where the file system allows it.
+fn link(from: &Path, to: &Path) -> Result<(), RealError> {
+    let linked = fs::hard_link(from, to).or_else(|_| fs::copy(from, to).map(drop));
+    linked.map_err(|error| WriteError::new(to.to_owned(), &error).into())
 }
 
 /// What only this world has to say.
