@@ -7,9 +7,11 @@ use std::os::fd::AsFd;
 use framewire_endpoint::{RunClock, random_session};
 use framewire_session::half::ChannelId;
 use framewire_session::served::{Catalogue, Client, Record, http_client, rtsp_client};
-use framewire_sockets::{Poller, TcpListener, Watch};
-use framewire_transport::socket::SocketError;
+use framewire_sockets::{Poller, TcpListener, TcpReceiver, Watch};
+use framewire_transport::socket::{SocketError, StreamSocket};
 use framewire_units::{Duration, Lateness, Seed, Timestamp};
+use framewire_wire::http::{self, Status};
+use framewire_wire::rtsp;
 
 use super::connection::Connection;
 use super::journal::Journal;
@@ -31,6 +33,19 @@ const WITHOUT_ROOM: Duration = Duration::from_millis(200);
 
 /// Bytes that one read takes.
 const READ_SIZE: usize = 16 << 10;
+
+/// Tells a client that there is no room for it, and closes its connection. What it has asked for is read before, as otherwise the
+/// connection would be reset (tcp(7)), and what it is told lost.
+fn refuse(mut accepted: TcpReceiver, scheme: Scheme, buffer: &mut [u8]) -> Result<(), SocketError> {
+    let response = match scheme {
+        Scheme::Http => http::Response::new(Status::UNAVAILABLE).with("Connection", "close").emit(),
+        Scheme::Rtsp => rtsp::Response::new(Status::UNAVAILABLE).emit(),
+    };
+    let mut sender = accepted.sender()?;
+    accepted.read(buffer)?;
+    sender.write(&response)?;
+    sender.finish()
+}
 
 /// The clients of a server.
 pub(super) struct Connections {
@@ -176,7 +191,7 @@ impl Connections {
     }
 
     /// Takes the connections that wait. Where there are as many as there may be, the oldest that has asked for nothing makes
-    /// room, so that connections that say nothing shut nobody out; where all have asked, the new one is closed.
+    /// room, so that connections that say nothing shut nobody out; where all have asked, the new one is told so (503) and closed.
     fn accept(&mut self, now: Timestamp) -> Result<(), SocketError> {
         for _ in 0..ACCEPTED_IN_A_ROW {
             let accepted = match self.listener.accept() {
@@ -193,7 +208,11 @@ impl Connections {
                 self.refused += 1;
                 match self.silent.first().copied() {
                     Some(silent) => self.close(silent, now),
-                    None => continue,
+                    None => {
+                        // A client that is gone, or takes nothing, is told nothing.
+                        let _ = refuse(accepted, self.options.scheme, &mut self.buffer);
+                        continue;
+                    }
                 }
             }
             let Some(client) = self.client(number, now) else { continue };
