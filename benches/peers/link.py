@@ -22,8 +22,6 @@ SERVED = {
     "rtsp+udp": "/movie.mkv",
 }
 """Those that a receiver asks for, and where the movie is then."""
-NOT_OURS = frozenset({("to", "http+fmp4"), ("from", "rtsp+udp")})
-"""What framewire has in the lab only: its server has no fragments, and its client asks for interleaved packets."""
 SUFFIXES = {"http": "mp4", "http+fmp4": "mp4", "http+ts": "ts"}
 
 

@@ -175,14 +175,14 @@ def _played_from(peer: ModuleType, link: Link) -> Outcome:
     """A server of RTSP of the peer's."""
     server, url = peer.serves(link)
     with started(server, link.port) as process:
-        outcome = _asked(link, url, "")
+        outcome = _asked(link, url, "", "--transport", link.transport)
         process.terminate()
     return outcome
 
 
-def _asked(link: Link, url: str, peer_said: str) -> Outcome:
+def _asked(link: Link, url: str, peer_said: str, *options: str) -> Outcome:
     out = link.folder / "came"
-    with started(framewire("receive", url, "--out", str(out), "--wait", "10"), None) as receiver:
+    with started(framewire("receive", url, "--out", str(out), "--wait", "10", *options), None) as receiver:
         said = ended(receiver, 30)
     return _came(link, out, said, peer_said)
 

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from .codecs import CODECS, FRAMES, Codec, movie
-from .link import NOT_OURS, SENT, SERVED
+from .link import SENT, SERVED
 from .outcome import Outcome
 from .programs import Unable
 from .streams import PEERS, WAYS, between
@@ -80,7 +80,7 @@ def cases(peers: Sequence[str], transports: Sequence[str], codecs: Sequence[Code
         for peer in peers
         for way in WAYS
         for codec in codecs
-        if (codec.in_ts or "ts" not in transport.split("+")) and (way, transport) not in NOT_OURS
+        if codec.in_ts or "ts" not in transport.split("+")
     ]
 
 
@@ -143,8 +143,6 @@ def _is(case: Case, transport: str, way: str, peer: str) -> bool:
 
 def cell(results: dict[str, Result]) -> str:
     """The codecs that come whole, and of the others what comes instead; what they have in common is said once."""
-    if not results:
-        return "(framewire has it in the lab only)"
     whole = ", ".join(codec for codec, result in results.items() if result.kind == "whole")
     other: dict[str, list[str]] = {}
     for codec, result in results.items():
@@ -174,7 +172,6 @@ def experimental(results: dict[Case, Result]) -> list[str]:
     for case, result in results.items():
         found = ways.setdefault((case.transport, case.codec), set())
         found |= {case.way} if result.kind == "whole" else set()
-        found |= {way for way, other in NOT_OURS if other == case.transport}
     names = {frozenset(): "both ways", frozenset({"to"}): "received", frozenset({"from"}): "sent"}
     return [
         f"{codec} by `{transport}` ({names[frozenset(found)]})"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -133,19 +134,20 @@ def shown(path: Path | str, kind: str = "v", *options: str) -> list[str]:
 def test_every_film_of_a_folder_is_had_as_it_is_and_as_mp4_and_as_a_stream(folder: Path, tmp_path: Path) -> None:
     with serving(folder, tmp_path / "served", "--pace", "client") as server:
         assert server.paths == [
-            *("/film.mkv", "/mp4/film.mp4", "/ts/film.ts"),
-            *("/old%20film.mpg", "/mp4/old%20film.mp4", "/ts/old%20film.ts", "/"),
+            *("/film.mkv", "/mp4/film.mp4", "/fmp4/film.mp4", "/ts/film.ts"),
+            *("/old%20film.mpg", "/mp4/old%20film.mp4", "/fmp4/old%20film.mp4", "/ts/old%20film.ts", "/"),
         ]
         for name in ("film.mkv", "old film.mpg"):
             original, escaped = folder / name, name.replace(" ", "%20")
             assert server.get(f"/{escaped}") == original.read_bytes()
             stem = escaped.rsplit(".", 1)[0]
-            for path in (f"/mp4/{stem}.mp4", f"/ts/{stem}.ts"):
+            for path in (f"/mp4/{stem}.mp4", f"/fmp4/{stem}.mp4", f"/ts/{stem}.ts"):
                 assert shown(server.url(path)) == shown(original), path
         sound = shown(folder / "film.mkv", "a")
         assert shown(server.url("/ts/film.ts"), "a") == sound
         # The first packet is what an encoder puts before the first sample; a file says that it is not to be heard.
-        assert shown(server.url("/mp4/film.mp4"), "a")[1:] == sound[1:]
+        for path in ("/mp4/film.mp4", "/fmp4/film.mp4"):
+            assert shown(server.url(path), "a")[1:] == sound[1:]
         mp4 = server.get("/mp4/film.mp4")
         assert mp4.index(b"moov") < mp4.index(b"mdat")
         for first, last in ((0, 0), (1_000, 9_999), (20_000, len(mp4) - 1)):
@@ -341,7 +343,7 @@ def test_gstreamer_plays_by_rtsp_who_knows_the_password(protocol: str, folder: P
     assert "secret" not in (tmp_path / "served" / "run.json").read_text()
 
 
-@pytest.mark.parametrize("path", ["/mp4/film.mp4", "/ts/film.ts", "/film.mkv"])
+@pytest.mark.parametrize("path", ["/mp4/film.mp4", "/fmp4/film.mp4", "/ts/film.ts", "/film.mkv"])
 def test_a_receiver_asks_for_a_movie_and_records_it(path: str, folder: Path, tmp_path: Path) -> None:
     scheme, last = ("rtsp", "/film.mkv") if path == "/film.mkv" else ("http", "/")
     user = ["--user", "camera:secret"] if scheme == "rtsp" else []
@@ -428,7 +430,67 @@ def wait_for(port: int) -> None:
     pytest.fail("nothing listens")
 
 
-@pytest.mark.parametrize("path", ["/mp4/film.mp4", "/ts/film.ts", "/film.mkv"])
+SILENT = 1_200
+"""Connections that say nothing, or begin a request and no more: more than the 1,000 that a server has at a time."""
+
+
+@pytest.mark.parametrize("scheme", ["http", "rtsp"])
+def test_among_thousands_that_say_nothing_a_client_is_served(scheme: str, folder: Path, tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < SILENT + 200:
+        pytest.skip(f"this process may open {hard} files, and needs {SILENT + 200} (ulimit -n)")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, SILENT + 200), hard))
+    path, last = ("/ts/film.ts", "/") if scheme == "http" else ("/film.mkv", "/film.mkv")
+    try:
+        with ExitStack() as held, serving(folder / "film.mkv", tmp_path / "served", scheme=scheme, last=last) as server:
+            before = resident(server.process.pid)
+            for number in range(SILENT):
+                client = held.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=10))
+                client.sendall([b"", b"O", b"OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n"][number % 3])
+            end = ask(server.url(path), out=tmp_path / "came")
+            assert (end.result["whole"], end.result["status"]) == (FRAMES, "complete")
+            grown = resident(server.process.pid) - before
+            assert grown < SILENT * 32 << 10, f"{grown / SILENT / 1024:.1f} KiB for each"
+            document, _ = server.end()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert document["connections"] == SILENT + 2
+    # The receiver's first connection, on which it looks, is gone before its second.
+    assert SILENT + 1 - 1_000 <= document["refused"] <= SILENT + 2 - 1_000
+
+
+@pytest.mark.parametrize("scheme", ["http", "rtsp"])
+def test_where_all_have_asked_one_more_is_told_so(scheme: str, folder: Path, tmp_path: Path) -> None:
+    last = "/" if scheme == "http" else "/film.mkv"
+    options = ["--clients", "20"]
+    with (
+        serving(folder / "film.mkv", tmp_path / "served", *options, scheme=scheme, last=last) as server,
+        ExitStack() as held,
+    ):
+        request = {"http": b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", "rtsp": b"OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n\r\n"}[
+            scheme
+        ]
+        for _ in range(20):
+            client = held.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=10))
+            client.sendall(request)
+            assert b" 200 OK" in client.recv(1 << 16)
+        more = held.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=10))
+        assert more.recv(1 << 16).split(b"\r\n")[0] in {
+            b"HTTP/1.1 503 Service Unavailable",
+            b"RTSP/1.0 503 Service Unavailable",
+        }
+        assert more.recv(1) == b""
+        with pytest.raises(RunError, match="503"):
+            ask(server.url("/ts/film.ts" if scheme == "http" else "/film.mkv"), out=tmp_path / "came")
+
+
+def resident(process: int) -> int:
+    """Bytes of memory that a process has (proc_pid_status(5))."""
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("VmRSS:"))
+
+
+@pytest.mark.parametrize("path", ["/mp4/film.mp4", "/fmp4/film.mp4", "/ts/film.ts", "/film.mkv"])
 def test_what_a_client_was_sent_and_what_it_received_is_a_run(path: str, folder: Path, tmp_path: Path) -> None:
     scheme, last = ("rtsp", "/film.mkv") if path == "/film.mkv" else ("http", "/")
     served, came = tmp_path / "served", tmp_path / "came"
@@ -453,6 +515,9 @@ def test_what_a_client_was_sent_and_what_it_received_is_a_run(path: str, folder:
         assert reports["sent_ns"].is_null().eq(reports["from"] == "receiver").all()
         assert reports["arrived_ns"].is_null().eq(reports["from"] == "sender").all()
     run = join(ledger, came, tmp_path / "joined")
+    if scheme == "rtsp":
+        joined = pl.read_parquet(tmp_path / "joined" / "rtcp.parquet")
+        assert joined.equals(reports) and set(joined["flow"]) == set(run.frames["flow"])
     frames = run.frames
     video = frames.filter(track=0)
     assert run.status == "complete" and set(video["fate"]) == {"shown"} and video.height == FRAMES

@@ -24,8 +24,8 @@ const POLICY: ServingPolicy = ServingPolicy {
 
 static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| {
     let file = Some((Arc::new(bytes::Bytes::from_static(b"as it is")) as Arc<_>, 8, "video/mpeg".to_owned()));
-    let [mp4, ts, rtsp] = ["http", "http+ts", "rtsp"].map(|transport| Some(setup(transport)));
-    Catalogue::new(&[Title { name: "a.mpg".to_owned(), about: String::new(), file, mp4, ts, rtsp }])
+    let [mp4, fragments, ts, rtsp] = ["http", "http+fmp4", "http+ts", "rtsp"].map(|transport| Some(setup(transport)));
+    Catalogue::new(&[Title { name: "a.mpg".to_owned(), about: String::new(), file, mp4, fragments, ts, rtsp }])
 });
 
 fn setup(transport: &str) -> StreamSetup {

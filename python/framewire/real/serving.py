@@ -37,8 +37,11 @@ AHEAD_S = 2.0
 MOST_FILES = 1_000
 """Of a folder, the most files that are served."""
 
-FORMS = {"http": ("http", "http+ts"), "rtsp": ("rtsp",)}
+FORMS = {"http": ("http", "http+fmp4", "http+ts"), "rtsp": ("rtsp",)}
 """Of each scheme the transports by which a movie is served."""
+
+WITHOUT_LENGTH = {"http": ("http+ts", "http+fmp4"), "rtsp": ("rtsp",)}
+"""Those that may have a queue before them, the usual one first."""
 
 
 @dataclass(frozen=True)
@@ -93,8 +96,8 @@ def serve(
     Args:
         source: a file with video in it, or a folder: of that, every such file in it, but none in folders below it.
         at: where to listen: ``http://127.0.0.1:8080/`` or ``rtsp://127.0.0.1:8554/``.
-        transport: how streams without a length are sent: ``http+ts`` or ``rtsp``, or one with a queue before it, as
-            ``http+ts+dependency``.
+        transport: how streams without a length are sent: ``http+ts``, ``http+fmp4`` or ``rtsp``, or one with a queue
+            before it, as ``http+ts+dependency``; other forms are as they are.
         is_paced: movies go by their frame clocks; else as fast as a client takes them.
         ahead_s: how much of a movie is due when it is asked for; unless stated `AHEAD_S` over HTTP, and 0 by RTSP.
         is_endless: streams without a length begin anew where they have ended.
@@ -120,7 +123,7 @@ def serve(
     if ahead_s is None:
         ahead_s = AHEAD_S if place.scheme == "http" else 0.0
     say = listener or (lambda _event: None)
-    forms = [*FORMS[place.scheme][:-1], _stream(place.scheme, transport)]
+    forms = _forms(place.scheme, transport)
     silent: dict[str, str] = {}
     movies, settled = _movies(Path(source), f"serve-{place.scheme}", forms, set, say, silent)
     with partial_directory(settled.name, out) as (partial, directory):
@@ -176,11 +179,18 @@ def _account(user: str | None, scheme: str) -> tuple[str, str] | None:
     return name, password
 
 
-def _stream(scheme: str, transport: str | None) -> str:
-    usual = FORMS[scheme][-1]
-    if transport is not None and transport != usual and not transport.startswith(f"{usual}+"):
-        raise InputError(f"--transport {transport}: {usual} is served, or {usual}+ifd and its like with a queue")
-    return transport or usual
+def _forms(scheme: str, transport: str | None) -> list[str]:
+    """The transports of all forms, of which one may be with a queue.
+
+    >>> _forms("http", "http+fmp4+dependency")
+    ['http', 'http+fmp4+dependency', 'http+ts']
+    """
+    may_have_one = WITHOUT_LENGTH[scheme]
+    of = [form for form in may_have_one if transport is not None and f"{transport}+".startswith(f"{form}+")]
+    if transport is not None and not of:
+        served = " or ".join(may_have_one)
+        raise InputError(f"--transport {transport}: {may_have_one[0]} is served, or {served} with a queue, as +ifd")
+    return [transport or form if form in of else form for form in FORMS[scheme]]
 
 
 Shown = tuple[str, Path, str | None, str, _native.LoadedMovie]

@@ -52,10 +52,11 @@ fn title(scenario: &Scenario, movie: &ServedMovie, tell: &mut dyn FnMut(Event)) 
         Ok::<_, RealError>((Arc::new(file) as Arc<_>, length, media_type.clone()))
     });
     let (name, about) = (movie.name.clone(), movie.about.clone());
-    let mut title = Title { name, about, file: opened.transpose()?, mp4: None, ts: None, rtsp: None };
+    let mut title = Title { name, about, file: opened.transpose()?, mp4: None, fragments: None, ts: None, rtsp: None };
     for flow in &scenario.flows {
         match setup(flow, movie, tell) {
             Ok(setup) if setup.is_file() => title.mp4 = Some(setup),
+            Ok(setup) if setup.is_fragmented() => title.fragments = Some(setup),
             Ok(setup) if setup.is_rtsp() => title.rtsp = Some(setup),
             Ok(setup) => title.ts = Some(setup),
             Err(reason) => {

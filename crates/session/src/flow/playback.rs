@@ -38,6 +38,11 @@ impl StreamSetup {
                 place.index.into_iter().for_each(|index| half.handle_message(index));
                 (sender(half).of_file(place.before), place.skipped)
             }
+            Some(MoviePackets::Fragments(file)) => {
+                let mut half = half.in_format(file.fragments.clone());
+                half.handle_message(file.index.clone());
+                (sender(half), 0)
+            }
             Some(packets) => (sender(packets.sender(half, self.movie.parts().session)), 0),
             None => (sender(half), 0),
         }

@@ -102,9 +102,14 @@ impl StreamSetup {
         session.with_responses(exchange.map(|exchange| ResponseChannel::new(exchange, MOVIE_CHANNEL)))
     }
 
-    /// True where it is sent as a file.
+    /// True where it is sent as a file whose index has all its samples.
     pub fn is_file(&self) -> bool {
         self.file_length().is_some()
+    }
+
+    /// True where it is sent as a file in fragments.
+    pub fn is_fragmented(&self) -> bool {
+        matches!(&self.packets, Some(MoviePackets::Fragments(_)))
     }
 
     /// True where it is asked for by RTSP.

@@ -22,6 +22,8 @@ pub struct Title {
     pub file: Option<(Arc<dyn ReadAt>, u64, String)>,
     /// As an MP4 file.
     pub mp4: Option<StreamSetup>,
+    /// As an MP4 file in fragments.
+    pub fragments: Option<StreamSetup>,
     /// As a transport stream.
     pub ts: Option<StreamSetup>,
     /// In RTP, by RTSP.
@@ -65,12 +67,13 @@ impl fmt::Debug for Catalogue {
     }
 }
 
-/// Where MP4 files, and where transport streams are.
+/// Where MP4 files are, those in fragments, and where transport streams are.
 pub(super) const MP4: &str = "mp4";
+pub(super) const FRAGMENTS: &str = "fmp4";
 pub(super) const TS: &str = "ts";
 
 impl Catalogue {
-    /// Of these titles: each file under its name, as MP4 file `/mp4/NAME.mp4` and as transport stream `/ts/NAME.ts`, without the
+    /// Of these titles: each file under its name, as MP4 file `/mp4/NAME.mp4`, in fragments `/fmp4/NAME.mp4` and as transport stream `/ts/NAME.ts`, without the
     /// ending of its file, unless another title would have the same name then; and `/`, a page that plays them. By RTSP each is had
     /// under the name of its file.
     pub fn new(titles: &[Title]) -> Self {
@@ -79,7 +82,7 @@ impl Catalogue {
         let mut of = Vec::new();
         for (number, title) in titles.iter().enumerate() {
             let stem = stem(&title.name, titles);
-            let mut row = page::Row { title, file: None, mp4: None, ts: None };
+            let mut row = page::Row { title, file: None, mp4: None, fragments: None, ts: None };
             if let Some((file, length, media_type)) = &title.file {
                 let path = format!("/{}", title.name);
                 row.file = Some(path.clone());
@@ -92,6 +95,12 @@ impl Catalogue {
                 of.push((path.clone(), number));
                 let length = setup.file_length();
                 served.push((movie(path, "video/mp4", length), Form::Movie(setup.clone().into())));
+            }
+            if let Some(setup) = &title.fragments {
+                let path = format!("/{FRAGMENTS}/{stem}.{MP4}");
+                row.fragments = Some(path.clone());
+                of.push((path.clone(), number));
+                served.push((movie(path, "video/mp4", None), Form::Movie(setup.clone().into())));
             }
             if let Some(setup) = &title.ts {
                 let path = format!("/{TS}/{stem}.{TS}");

@@ -11,6 +11,7 @@ pub(super) struct Row<'a> {
     pub(super) title: &'a Title,
     pub(super) file: Option<String>,
     pub(super) mp4: Option<String>,
+    pub(super) fragments: Option<String>,
     pub(super) ts: Option<String>,
 }
 
@@ -32,7 +33,12 @@ pub(super) fn page(rows: &[Row<'_>]) -> String {
 fn put_row(row: &Row<'_>, page: &mut String) {
     let heading = format!("<section>\n<h2>{}</h2>\n<p>{}", escaped(&row.title.name), escaped(&row.title.about));
     page.push_str(&heading);
-    let kinds = [("MP4", &row.mp4), ("transport stream", &row.ts), ("the file as it is", &row.file)];
+    let kinds = [
+        ("MP4", &row.mp4),
+        ("MP4 in fragments", &row.fragments),
+        ("transport stream", &row.ts),
+        ("the file as it is", &row.file),
+    ];
     for (kind, path) in kinds {
         if let Some(path) = path {
             write!(page, " · <a href=\"{}\">{kind}</a>", link(path)).expect("invariant: a string takes all");

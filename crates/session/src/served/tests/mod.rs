@@ -49,8 +49,9 @@ fn setup_of(transport: &str, sound: Option<&Sound>) -> StreamSetup {
 fn catalogue() -> Catalogue {
     let file =
         (Arc::new(bytes::Bytes::from_static(AS_IT_IS)) as Arc<_>, AS_IT_IS.len() as u64, "video/mpeg".to_owned());
-    let (mp4, ts) = (Some(setup("http")), Some(setup("http+ts")));
-    let title = Title { name: "a & b.mpg".to_owned(), about: "1 s".to_owned(), file: Some(file), mp4, ts, rtsp: None };
+    let [mp4, fragments, ts] = ["http", "http+fmp4", "http+ts"].map(|transport| Some(setup(transport)));
+    let (name, about, file) = ("a & b.mpg".to_owned(), "1 s".to_owned(), Some(file));
+    let title = Title { name, about, file, mp4, fragments, ts, rtsp: None };
     Catalogue::new(&[title])
 }
 
@@ -182,6 +183,42 @@ fn a_part_of_a_file_is_that_part_of_the_whole_wherever_it_begins_and_ends() {
 }
 
 #[test]
+fn a_film_in_fragments_is_played_as_it_comes_and_begins_anew_where_it_is_endless() {
+    for is_endless in [false, true] {
+        let policy = ServingPolicy { is_endless, ..MANNER };
+        let (mut client, mut pipe) = (http_client(&catalogue(), policy, None, ms(0)), Pipe::WIDE);
+        say(&mut *client, ms(1), &get("/fmp4/a%20%26%20b.mp4", ""));
+        let mut file = framewire_wire::mp4::Demultiplexer::new(DataSize::from_bytes(1 << 20));
+        let (mut read, mut arrivals, mut frames, mut body) = (0, Vec::new(), Vec::new(), Vec::new());
+        for now in (1..=5_001).map(ms) {
+            run(&mut *client, &mut pipe, now, now);
+            body = bodies(&pipe).remove(0).1;
+            file.handle_bytes(now, &body[read..]);
+            read = body.len();
+            while let Some(unit) = file.poll_unit() {
+                arrivals.push(unit.arrival);
+                frames.extend_from_slice(&unit.bytes);
+            }
+        }
+        assert_eq!(file.poll_fault(), None);
+        let count = movie().index.frames.len();
+        assert_eq!(arrivals.len(), if is_endless { 126 } else { count }, "one each 40 ms");
+        let whole = movie().to_bytes();
+        assert!(
+            frames.chunks(whole.len()).all(|pass| whole.starts_with(pass)),
+            "frames of MPEG-2 stand in a file as they are"
+        );
+        // When a fragment is decoded (ISO/IEC 14496-12, 8.8.12): 8 bytes behind the version and the flags.
+        let decoded = body.windows(16).filter(|bytes| bytes.starts_with(b"tfdt"));
+        let decoded: Vec<u64> = decoded.map(|bytes| u64::from_be_bytes(bytes[8..].try_into().unwrap())).collect();
+        assert_eq!(decoded.len(), arrivals.len());
+        assert!(decoded.windows(2).all(|pair| pair[1] - pair[0] == 3_600), "also where it begins anew");
+        assert!(arrivals.windows(2).all(|pair| pair[1].nanos_since(pair[0]) == 40_000_000));
+        assert_eq!(client.poll_record().map(|record| record.frames), (!is_endless).then_some([count as u32, 0]));
+    }
+}
+
+#[test]
 fn several_requests_on_a_connection_are_answered_in_order_and_recorded() {
     let (mut client, mut pipe) = (http_client(&catalogue(), MANNER, None, ms(0)), Pipe::WIDE);
     assert!(!client.has_asked());
@@ -260,8 +297,8 @@ fn a_connection_that_says_nothing_or_nonsense_ends() {
 #[test]
 fn titles_whose_names_differ_in_their_endings_alone_keep_them() {
     let title = |name: &str| {
-        let (file, mp4, ts, rtsp) = Default::default();
-        Title { name: name.to_owned(), about: String::new(), file, mp4, ts, rtsp }
+        let (file, mp4, fragments, ts, rtsp) = Default::default();
+        Title { name: name.to_owned(), about: String::new(), file, mp4, fragments, ts, rtsp }
     };
     let titles = ["a.mkv", "a.mp4", "b.mp4", "c", ".d"].map(title);
     let stems = titles.each_ref().map(|title| catalogue::stem(&title.name, &titles));
