@@ -91,3 +91,25 @@ fn what_is_no_table_of_this_kind_is_an_error_that_names_the_file() {
         assert!(read().contains("sent_events.parquet"), "{cut}");
     }
 }
+
+/// Any bit of a table changed, and any byte left out: it is read, or an error names it.
+#[test]
+fn a_damaged_table_is_an_error_that_names_it() {
+    let (scratch, log) = (Scratch::new("damaged"), log());
+    SentRecords { log, renumbered: Spool::default() }.write(&scratch.0).unwrap();
+    let (file, mut refused) = (scratch.0.join("sent_datagrams.parquet"), 0);
+    let whole = fs::read(&file).unwrap();
+    for (at, bit) in (0..whole.len()).zip((0..8).cycle()) {
+        let mut changed = whole.clone();
+        changed[at] ^= 1 << bit;
+        let cut = [&whole[..at], &whole[at + 1..]].concat();
+        for damaged in [changed, cut] {
+            fs::write(&file, damaged).unwrap();
+            if let Err(error) = SentRecords::read(&scratch.0) {
+                assert!(error.to_string().contains("sent_datagrams.parquet: cannot be read as a table"), "{error}");
+                refused += 1;
+            }
+        }
+    }
+    assert!((whole.len()..2 * whole.len()).contains(&refused), "{refused} of {} changes", 2 * whole.len());
+}

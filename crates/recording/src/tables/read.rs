@@ -1,6 +1,7 @@
 //! Reads tables again that this crate has written: row by row, whatever is in the file.
 
 use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use parquet::errors::ParquetError;
@@ -50,14 +51,17 @@ impl<R> Table<R> {
     ///
     /// # Errors
     /// When the file is not there, is no such table, or has a row that is none.
-    pub(crate) fn read(
-        &self,
-        directory: &Path,
-        mut take: impl FnMut(&Cells<'_>) -> Option<()>,
-    ) -> Result<(), ReadError> {
+    pub(crate) fn read(&self, directory: &Path, take: impl FnMut(&Cells<'_>) -> Option<()>) -> Result<(), ReadError> {
         let file = directory.join(format!("{}.parquet", self.name));
-        let error = |reason: String| ReadError { file: file.clone(), reason };
-        let opened = File::open(&file).map_err(|cause| error(cause.to_string()))?;
+        // At some damaged files the library panics, as at lengths that are negative (parquet 60.1). What was taken until then
+        // belongs to the one who asked, and is given up with the error.
+        let read = catch_unwind(AssertUnwindSafe(|| self.read_rows(&file, take)));
+        read.unwrap_or_else(|_| Err(ReadError { file, reason: "it is damaged".to_owned() }))
+    }
+
+    fn read_rows(&self, file: &Path, mut take: impl FnMut(&Cells<'_>) -> Option<()>) -> Result<(), ReadError> {
+        let error = |reason: String| ReadError { file: file.to_owned(), reason };
+        let opened = File::open(file).map_err(|cause| error(cause.to_string()))?;
         let broken = |cause: ParquetError| error(cause.to_string());
         let reader = SerializedFileReader::new(opened).map_err(broken)?;
         let schema = reader.metadata().file_metadata().schema_descr();
