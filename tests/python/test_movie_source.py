@@ -55,7 +55,7 @@ def told(path: Path, *entries: str) -> list[str]:
 
 def field_order(path: Path) -> str:
     """That of the first frame: of the streams of H.264, this FFmpeg names the wrong field."""
-    return source._field_order(path, None)
+    return source._field_order(path)
 
 
 def shown(found: Probe) -> str:

@@ -139,7 +139,7 @@ def check(path: Path, seconds: float | None, *, frame_rate: Fraction | None = No
     with tempfile.TemporaryDirectory(prefix="framewire-check-") as scratch:
         begin = Path(scratch) / f"movie{found.output.suffix}"
         limit = ["-frames:v", str(FEW)]
-        copy(path, found.output, begin, lambda _frame: None, limit=limit, forced=_forced(found.forced))
+        copy(path, found.output, begin, lambda _frame: None, limit=limit)
 
 
 def look_into(video: Video, scratch: Path, frame_rate: Fraction | None) -> tuple[Path, Fraction | None]:
@@ -169,8 +169,6 @@ class _Found:
     """What a file holds, and how it becomes an elementary stream."""
 
     video: Video
-    forced: str | None
-    """ffmpeg's demuxer, where its choice would be wrong."""
     output: Output
     rate: Fraction
     frames: int | None
@@ -181,8 +179,7 @@ class _Found:
 
 def _find(path: Path, seconds: float | None, frame_rate: Fraction | None) -> _Found:
     """Reads what the headers of a file state."""
-    forced = _demuxer_of(path)
-    video = video_of(path, forced)
+    video = video_of(path)
     output = TAKEN_OUT.get(video.codec)
     elementary = video.codec in ELEMENTARY.get(video.container, ())
     if output is None:
@@ -193,7 +190,7 @@ def _find(path: Path, seconds: float | None, frame_rate: Fraction | None) -> _Fo
     rate = _frame_rate(video, elementary, frame_rate, stated_frame_rate(path) if elementary else None)
     frames = None if seconds is None else max(1, round(seconds * rate))
     is_ready = elementary and (output.timing is None or stated_frame_rate(path) == rate)
-    return _Found(video, forced, output, rate, frames, is_ready)
+    return _Found(video, output, rate, frames, is_ready)
 
 
 def without_headers(path: Path, codec: str) -> InputError:
@@ -247,24 +244,7 @@ def _frame_rate(video: Video, elementary: bool, asked: Fraction | None, stated: 
 
 def codec_of(path: Path) -> str:
     """ffmpeg's name of the codec of a file's video; raises InputError for a file without video."""
-    return str(ffmpeg.probe(path, *_forced(_demuxer_of(path)))["streams"][0].get("codec_name", "unknown"))
-
-
-def _demuxer_of(path: Path) -> str | None:
-    """The one that ffmpeg has to be given, where its choice would be wrong."""
-    return "mpegvideo" if _is_mpeg_video(path) else None
-
-
-def _is_mpeg_video(path: Path) -> bool:
-    """Whether a sequence header stands near the beginning, and no container around it."""
-    ffmpeg.refuse_no_file(path)
-    with path.open("rb") as file:
-        head = file.read(65536)
-    return b"\x00\x00\x01\xb3" in head and ffmpeg.probe(path)["format"]["format_name"] == "mpegvideo"
-
-
-def _forced(demuxer: str | None) -> tuple[str, ...]:
-    return () if demuxer is None else ("-f", demuxer)
+    return str(ffmpeg.probe(path)["streams"][0].get("codec_name", "unknown"))
 
 
 def stated_frame_rate(path: Path) -> Fraction | None:
@@ -298,7 +278,7 @@ def _taken_out(found: _Found, cache_dir: Path | None, report: Progress) -> Path:
         def show(frame: int) -> None:
             report(step, min(frame / expected, 1.0) if expected else 0.0)
 
-        copy(video.path, output, part, show, limit=limit, forced=_forced(found.forced))
+        copy(video.path, output, part, show, limit=limit)
         return with_frame_rate(part, output, rate, video.path)
 
     name = f"{video.path.stem}-as-it-is-{content_store.key(recipe)}{output.suffix}"
@@ -315,12 +295,11 @@ def copy(
     show: ffmpeg.Show,
     *,
     limit: Sequence[str] = (),
-    forced: Sequence[str] = (),
 ) -> None:
     """Writes the first video stream of a file as an elementary stream, without encoding."""
     filters = ["-bsf:v", ",".join(output.filters)] if output.filters else []
     chosen = ["-map", "0:V:0", "-c", "copy", *filters, "-fflags", "+bitexact", "-map_metadata", "-1", *limit]
-    ffmpeg.run([*forced, "-i", f"file:{source}", *chosen, "-f", output.muxer, str(out)], show, source)
+    ffmpeg.run(["-i", f"file:{source}", *chosen, "-f", output.muxer, str(out)], show, source)
     if out.stat().st_size == 0:
         raise ffmpeg.damaged(source, "no frame is in it")
 

@@ -25,6 +25,7 @@ __all__ = [
     "damaged",
     "has_audio",
     "packets_of",
+    "path_of",
     "probe",
     "refuse_crash",
     "refuse_encrypted",
@@ -93,11 +94,11 @@ def damaged(path: Path, why: str, told: Sequence[str] = ()) -> InputError:
     return InputError(f"{path}: {what} is damaged: {why}{said and f' ({said})'}; get it again from where it is whole")
 
 
-def refuse_undecodable(path: Path, *forced: str) -> None:
+def refuse_undecodable(path: Path) -> None:
     """Raises InputError for a file of whose video not one picture can be decoded: of a whole one that is soon known."""
     decoded = [0]
     output = ["-map", "0:V:0", "-frames:v", "1", "-f", "null", "-"]
-    run([*forced, "-i", f"file:{path}", *output], decoded.append, path)
+    run(["-i", f"file:{path}", *output], decoded.append, path)
     if not max(decoded):
         raise damaged(path, "not one of its pictures can be decoded")
 
@@ -115,11 +116,17 @@ def refuse_crash(program: str, code: int) -> None:
     )
 
 
-def version_of(program: str) -> str:
-    """The first line that a program says about itself; raises MachineError where it is not installed."""
+def path_of(program: str) -> str:
+    """Where a program is; raises MachineError where it is not installed."""
     found = shutil.which(program)
     if found is None:
         raise MachineError(f"{program} is not installed: making a movie needs ffmpeg and ffprobe (apt install ffmpeg)")
+    return found
+
+
+def version_of(program: str) -> str:
+    """The first line that a program says about itself; raises MachineError where it is not installed."""
+    found = path_of(program)
     return _first_line(found, Path(found).stat().st_mtime_ns)
 
 
@@ -191,7 +198,7 @@ def probe(path: Path, *more: str, first_frame: bool = False) -> dict[str, Any]:
     Without more the tracks of sound are in ``sound``, so that one look is enough for both.
     """
     refuse_no_file(path)
-    version_of("ffprobe")
+    path_of("ffprobe")
     entries = (
         "stream=codec_name,width,height,sample_aspect_ratio,field_order,r_frame_rate,avg_frame_rate,start_time,"
         "duration,nb_frames,nb_read_packets:stream_side_data=rotation:format=format_name,start_time,duration"

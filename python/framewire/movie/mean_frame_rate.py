@@ -26,12 +26,12 @@ _PACKETS = 100
 """From which it is told whether they are fields."""
 
 
-def mean_rate_of(path: Path, *more: str) -> Fraction | None:
+def mean_rate_of(path: Path) -> Fraction | None:
     """Packets of video over the time that they take by their decoding times; None where these are not known.
 
-    ``more`` are options of the demuxer. All of the file is read for that, which none is where an index is exact.
+    All of the file is read for that, which none is where an index is exact.
     """
-    command = ["ffprobe", "-v", "error", "-select_streams", "V:0", *more, "-show_entries", "packet=dts_time"]
+    command = ["ffprobe", "-v", "error", "-select_streams", "V:0", "-show_entries", "packet=dts_time"]
     with subprocess.Popen(
         [*command, "-of", "csv=p=0", f"file:{path}"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:

@@ -122,12 +122,12 @@ def rotation_of(stream: Mapping[str, Any]) -> int:
 
 
 @files.remembered
-def video_of(path: Path, demuxer: str | None = None) -> Video:
-    """Reads what a file holds, with ffmpeg's demuxer of that name or the one that it chooses.
+def video_of(path: Path) -> Video:
+    """Reads what a file holds.
 
     Raises InputError for a file without video, and for one that is cut off, as far as its container states it.
     """
-    probed = ffmpeg.probe(path, *_forced(demuxer))
+    probed = ffmpeg.probe(path)
     stream, container = probed["streams"][0], probed["format"]
     if container["format_name"] == _LENGTH_DELIMITED:
         raise InputError(
@@ -137,7 +137,7 @@ def video_of(path: Path, demuxer: str | None = None) -> Video:
     width, height, aspect = int(stream["width"]), int(stream["height"]), _aspect(stream)
     if rotation_of(stream) % 180:
         width, height, aspect = height, width, 1 / aspect
-    field_order = "progressive" if stream.get("field_order") == "progressive" else _field_order(path, demuxer)
+    field_order = "progressive" if stream.get("field_order") == "progressive" else _field_order(path)
     least, mean = _fraction(stream.get("r_frame_rate")), _fraction(stream.get("avg_frame_rate"))
     ffmpeg.refuse_encrypted(path, "V:0", "video")
     refuse_cut_off(path, container["format_name"], {"duration": container.get("duration")} | stream, mean)
@@ -145,7 +145,7 @@ def video_of(path: Path, demuxer: str | None = None) -> Video:
     # Chunks of an AVI file have no times; where one has two pictures and another none, packets do not show its rate.
     is_packed = container["format_name"] == "avi" and stream.get("codec_name") == "mpeg4"
     if not elementary and not is_packed and not _has_exact_index(container["format_name"], stream):
-        mean = _counted(mean, mean_rate_of(path, *_forced(demuxer)))
+        mean = _counted(mean, mean_rate_of(path))
     fields_apart = (
         not elementary
         and stream.get("codec_name") == "h264"
@@ -236,13 +236,9 @@ def shown_rate(rate: Fraction) -> str:
     return f"{float(rate):.5g}"
 
 
-def _forced(demuxer: str | None) -> tuple[str, ...]:
-    return () if demuxer is None else ("-f", demuxer)
-
-
-def _field_order(path: Path, demuxer: str | None) -> FieldOrder:
+def _field_order(path: Path) -> FieldOrder:
     """That of the first frame, decoded: what is said of the stream names the wrong field of H.264 (FFmpeg 5.1)."""
-    frames = ffmpeg.probe(path, *_forced(demuxer), first_frame=True).get("frames", [])
+    frames = ffmpeg.probe(path, first_frame=True).get("frames", [])
     if not frames or not frames[0].get("interlaced_frame"):
         return "progressive"
     return "top" if frames[0].get("top_field_first") else "bottom"

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from framewire.movie.ffmpeg import version_of
+from framewire.movie.ffmpeg import path_of
 from framewire.render.film import Options, encode
 from framewire.render.panel import GAP, Grid
 from framewire.render.screens import Screen, of_run, seconds_of, standing
@@ -45,7 +45,7 @@ def excerpts(run: ReportRun, progress: Callable[[dict[str, Any]], None]) -> list
     Raises InputError where there is no picture, StreamError where one cannot be told from another, MachineError where
     ffmpeg is missing or crashes.
     """
-    version_of("ffmpeg")
+    path_of("ffmpeg")
     screens, _ = of_run(run)
     found = []
     for begin_s in worst(screens):

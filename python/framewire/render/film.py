@@ -17,7 +17,7 @@ from PIL import Image
 
 from framewire.content_store import replacing
 from framewire.errors import InputError, MachineError
-from framewire.movie.ffmpeg import refuse_crash, version_of
+from framewire.movie.ffmpeg import path_of, refuse_crash
 from framewire.render import sound
 from framewire.render.canvas import COLOURS, Canvas, planar
 from framewire.render.panel import Grid, Panel
@@ -83,7 +83,7 @@ def render(
         raise InputError(f"{target}: exists already; name another file (--out), or say --replace")
     tell({"event": "step", "text": "reading the run"})
     run = load(run_dir)
-    version_of("ffmpeg")
+    path_of("ffmpeg")
     screens, missing = of_run(run, options.flows)
     part_s = _part(options, seconds_of(screens))
     heard = sound.chosen(run, screens, options.sound, options.flows)
