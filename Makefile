@@ -42,17 +42,17 @@ unexport PYTHONDONTWRITEBYTECODE
 # Those in Python.
 SCRIPTS := scripts/check scripts/rust-tests scripts/too_busy.py
 
-.PHONY: demo test check lint bench validate dropping figures fuzz plugin elements-memory wheel wheel-check setup setup-dev setup-test setup-tools rust-format rust-lint python-lint lint-here lint-rest build-and-lint side-by-side rust-tests python-tests real-time-tests again
+.PHONY: demo test check lint bench validate dropping figures fuzz plugin elements-memory wheel wheel-check setup setup-dev setup-test setup-tools setup-system setup-compiled rust-format rust-lint python-lint lint-here lint-rest build-and-lint side-by-side rust-tests python-tests real-time-tests again
 
 demo: setup
 	framewire run scenarios/demo.toml
 
-test: setup-tools build-and-lint side-by-side again
+test: setup-system build-and-lint side-by-side again
 
 check: setup-tools
 	CARGO=$(CARGO) scripts/check
 
-lint: setup-tools build-and-lint
+lint: setup-system build-and-lint
 
 bench: setup-dev
 	$(CARGO) bench --workspace --exclude framewire-python --exclude framewire-gst
@@ -101,17 +101,25 @@ setup-test:
 setup-tools:
 	@scripts/setup --tools
 
+# The two parts of setup-test that can go on side by side with Python's packages.
+setup-system:
+	@scripts/setup --system
+
+setup-compiled:
+	@scripts/setup --compiled
+
 # Without compiling. mypy takes one processor for as long as clippy is with what others have written. The job server of this
 # make is not for cargo (scripts/rust-tests).
 lint-here:
 	$(MAKE) --jobs 2 --output-sync=target rust-lint python-lint
 
 # What was not linted when it was compiled (scripts/rust-tests).
-lint-rest: rust-format python-lint
+lint-rest: rust-format setup-tools
+	$(MAKE) python-lint
 
-# mypy takes one processor for a while, in which the other compiles.
+# Python's packages and mypy take one processor for a while, in which the other compiles.
 build-and-lint:
-	$(MAKE) --jobs 2 --output-sync=none setup-test lint-rest
+	$(MAKE) --jobs 2 --output-sync=none setup-compiled lint-rest
 
 rust-format:
 	$(CARGO) fmt --all --check
