@@ -140,7 +140,7 @@ def lab_cache(tmp_path_factory: pytest.TempPathFactory) -> Generator[Path]:
 @pytest.fixture(scope="session")
 def minute(lab_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A minute of MPEG-2 video at 2 Mbit/s: four seconds of the lab's movie again and again, for tests that need time
-    rather than other pictures, each second of which takes half a second to draw and encode."""
+    rather than other pictures, each second of which takes a quarter of one to draw and encode."""
     from framewire import movie
 
     four = movie.make(2_000_000, 4, cache_dir=lab_cache).path.read_bytes()
