@@ -12,9 +12,13 @@ from test_rtp_payloads import ENCODERS, IN_CONTAINERS, films, pictures  # noqa: 
 
 import framewire
 from framewire import InputError, as_decoded
+from framewire.as_decoded.concealed import Concealed
 from framewire.as_decoded.first_bytes import beginning
 from framewire.as_decoded.received_parts import arrivals
+from framewire.render.screens import of_run
+from framewire.report import filmstrip, psnr
 from framewire.report.data import ReportRun, load
+from framewire.report.decoder import luma
 from framewire.report.reference_pictures import Pictures
 
 LOSSY = '[network]\nkind = "wired"\n[network.wire]\nrate = "20 Mbit/s"\nloss = "3 %"\n'
@@ -111,6 +115,41 @@ def test_of_a_transport_stream_it_is_what_the_packets_before_the_gap_carry(
     assert by_passing.discarded_psnr_db == by_discarding.discarded_psnr_db
     assert (by_discarding.damaged, by_passing.damaged) == (None, handed_on.height)
     assert by_passing.as_decoded_ssim > by_passing.discarded_ssim + 0.05
+
+
+def test_film_and_filmstrip_show_what_the_decoder_conceals(
+    films: dict[str, Path],  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    """Picture for picture those of the score, in the player's time; those of a receiver that discards stand still."""
+    run = run_of(films["h264"], tmp_path / "run", "simulated")
+    (sent, discards, passes), missing = of_run(run)
+    assert not missing
+    (original,), _ = Pictures(run).originals
+    flow = run.streams[1]
+    concealed = Concealed.of(run, flow, original, Pictures(run).received(flow, original))
+    assert passes.shown_at_s == concealed.played.shown_at_s
+    output = luma(original.width, original.height)
+    known, all_of = (
+        dict(concealed.pictures(output)),
+        {slot for slot, at in enumerate(passes.shown_at_s) if at is not None},
+    )
+    assert dict(passes.pictures(output, all_of)) == {slot: one for slot, one in known.items() if slot in all_of}
+    damaged = {one.display for one in concealed.came if not one.whole} & all_of
+    assert len(damaged) > 5 and not any(discards.shown_at_s[slot] is not None for slot in damaged)
+    slot = max(damaged)
+    at_s = slot / passes.frame_rate
+    assert passes.caption(at_s, slot) == (f"frame {slot}, concealed", False)
+    stood = max(one for one in range(slot) if discards.shown_at_s[one] is not None)
+    assert discards.caption(at_s, stood)[1]
+    pictured = dict(sent.pictures(output, {slot}))
+    assert pictured[slot] != known[slot] != dict(discards.pictures(output, {stood}))[stood]
+    # A part of the film has the pictures of the whole one: the decoder is given all before it.
+    assert dict(passes.pictures(output, {slot})) == {slot: known[slot]}
+    strip = {row.label: row for row in filmstrip.make(run, psnr.unmeasured()).rows}
+    assert [row.problem for row in strip.values()] == [None] * 3
+    frozen = {name: sum(cell.frozen_s > 0 for cell in strip[name].cells) for name in FLOWS}
+    assert frozen["passes"] < frozen["discards"]
 
 
 def leading_bytes(run: ReportRun) -> dict[int, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,6 +47,13 @@ class Concealed:
         """Display number and picture of each, as the decoder puts them out."""
         frames = ((one.display, self._code(one)) for one in self.came)
         return decoded(self.original, frames, output)
+
+    def wanted(self, wanted: Collection[int], output: Output) -> Iterator[tuple[int, bytes]]:
+        """The same, of these display numbers, as far as they come. The decoder is given all before them, as for the
+        scores: what it conceals with depends on that."""
+        last = max((place for place, one in enumerate(self.came) if one.display in wanted), default=-1)
+        frames = ((one.display, self._code(one)) for one in self.came[: last + 1])
+        return (pair for pair in decoded(self.original, frames, output) if pair[0] in wanted)
 
     def _code(self, one: Arrival) -> bytes:
         is_kept = one.payload is None

@@ -13,7 +13,7 @@ from framewire.report.cut_stream import StreamError
 from framewire.report.data import Flow, ReportRun
 from framewire.transports import parts_of
 
-__all__ = ["Arrival", "arrivals", "counts_damaged"]
+__all__ = ["Arrival", "arrivals", "counts_damaged", "hands_on"]
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def arrivals(run: ReportRun, flow: Flow) -> list[Arrival]:
     whole = ledger.filter(pl.col("complete")).select("frame", "display", "arrival_ns")
     found = [Arrival(frame, display, at, None) for frame, display, at in whole.iter_rows()]
     damaged = _damaged(run, flow, ledger)
-    if _hands_on(flow):
+    if hands_on(flow):
         handed_on = ledger.filter(~pl.col("complete") & (pl.col("handed_on") > 0))
         if _is_rtp(flow):
             frames = {*handed_on["frame"]}
@@ -57,10 +57,11 @@ def counts_damaged(flow: Flow) -> bool:
     """Whether it is known which frames came with a gap: of packets of RTP, of what was handed on, and of a byte stream,
     which has no gaps."""
     parts = parts_of(flow.transport)
-    return parts is not None and (parts.socket == "stream" or _is_rtp(flow) or _hands_on(flow))
+    return parts is not None and (parts.socket == "stream" or _is_rtp(flow) or hands_on(flow))
 
 
-def _hands_on(flow: Flow) -> bool:
+def hands_on(flow: Flow) -> bool:
+    """Whether its receiver hands on what came of a damaged frame, by the scenario (``damaged = "pass"``)."""
     return getattr(flow.described, "damaged", "discard") == "pass"
 
 

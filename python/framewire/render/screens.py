@@ -10,6 +10,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from framewire.as_decoded.concealed import Concealed
+from framewire.as_decoded.received_parts import hands_on
 from framewire.errors import InputError
 from framewire.report.cut_stream import CutStream, StreamError
 from framewire.report.data import Flow, ReportRun
@@ -44,6 +46,8 @@ class Screen:
     """The player waits for what is late."""
     missing: Sequence[str]
     """By display number, why a frame is not shown; empty for one that is. Up to the last that any flow was offered."""
+    concealed: Concealed | None = None
+    """Of a receiver that hands on damaged frames: its decoder, which conceals what is missing."""
 
     @property
     def end_s(self) -> float:
@@ -58,8 +62,11 @@ class Screen:
     def pictures(self, output: Output, wanted: set[int]) -> Iterator[tuple[int, bytes]]:
         """Display number and picture of the wanted frames, as a decoder puts them out.
 
-        Raises StreamError where one does not come.
+        Raises StreamError where one does not come that the decoder can tell; one that conceals may leave pictures out.
         """
+        if self.concealed is not None:
+            yield from self.concealed.wanted(wanted, output)
+            return
         needed = closure(self.frames, self.stream.coding, wanted)
         try:
             yield from picked(self.stream, self.size, needed, wanted, output)
@@ -77,12 +84,20 @@ class Screen:
         # Beyond its own time, at the end of the frame of the film.
         still_s = at_s + 1e-6 - (self.shown_at_s[slot] or 0.0)
         if not self.waits:
-            return (f"frame {slot}", False) if slot == due else (f"frozen {still_s:.2f} s, {self._why(due)}", True)
+            return (
+                (f"frame {slot}{self._how(slot)}", False)
+                if slot == due
+                else (f"frozen {still_s:.2f} s, {self._why(due)}", True)
+            )
         behind_s = (self.shown_at_s[slot] or 0.0) - slot / self.frame_rate
         behind = f", {behind_s:.1f} s behind" if behind_s > UNSEEN_S else ""
         if still_s - 1 / self.frame_rate > UNSEEN_S and slot < len(self.missing) - 1:
             return f"frame {slot}, waiting {still_s - 1 / self.frame_rate:.1f} s{behind}", True
-        return f"frame {slot}{behind}", False
+        return f"frame {slot}{self._how(slot)}{behind}", False
+
+    def _how(self, slot: int) -> str:
+        """Of a picture that a decoder made of less than it is: so it is not what was sent."""
+        return ", concealed" if self.concealed is not None and self.missing[slot] else ""
 
     def _why(self, due: int) -> str:
         return f"frame {due} {self.missing[due] or 'not shown'}"
@@ -142,17 +157,19 @@ def _sent(run: ReportRun, original: Original) -> Screen:
 
 def _of_flow(run: ReportRun, flow: Flow, original: Original, pictures: Pictures) -> Screen:
     one = pictures.received(flow, original)
+    concealed = Concealed.of(run, flow, original, one) if hands_on(flow) else None
     return Screen(
         label=flow.name,
         colour=flow.look.colour,
         stream=one.stream,
         size=original.size,
         frames=run.ledger(flow).filter(pl.col("complete")),
-        shown_at_s=one.display.shown_at_s,
+        shown_at_s=(one.display if concealed is None else concealed.played).shown_at_s,
         frame_rate=original.frame_rate,
         movie_s=run.offered_seconds,
         waits=run.player(flow).policy == "stall",
         missing=_missing(run.ledger(flow))[: _offered(run, original)],
+        concealed=concealed,
     )
 
 

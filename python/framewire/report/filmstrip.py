@@ -11,9 +11,12 @@ from dataclasses import dataclass
 import polars as pl
 from PIL import Image, WebPImagePlugin
 
+from framewire.as_decoded.concealed import Concealed
+from framewire.as_decoded.received_parts import hands_on
 from framewire.playout import Display, as_sent
 from framewire.report.cut_stream import CutStream, StreamError
 from framewire.report.data import Flow, ReportRun
+from framewire.report.decoded_display import Screen
 from framewire.report.palette import Look
 from framewire.report.psnr import DECODERS, PsnrResult
 from framewire.report.reference_pictures import Original, Pictures
@@ -103,6 +106,8 @@ class View:
     as_sent: set[int]
     """Display numbers of pictures that are known to be what was sent."""
     frame_rate: float
+    concealed: Concealed | None = None
+    """Of a receiver that hands on damaged frames: its decoder."""
 
 
 @dataclass(frozen=True)
@@ -170,6 +175,8 @@ def of_original(
         if isinstance(view, Row):
             return view
         shown = wanted(view, chosen)
+        if view.concealed is not None:
+            return row(view, concealed_thumbnails(view.concealed, shown), chosen)
         known = {slot: sent.pictures[slot] for slot in shown & view.as_sent if slot in sent.pictures}
         own = shown - known.keys()
         try:
@@ -196,7 +203,12 @@ def viewed(run: ReportRun, found: Pictures, original: Original, flow: Flow, unda
     except StreamError as error:
         return Row(flow.name, flow.look, [], str(error))
     frames = run.ledger(flow).filter(pl.col("complete"))
-    return View(flow.name, flow.look, one.stream, original.size, frames, one.display, undamaged, original.frame_rate)
+    try:
+        concealed = Concealed.of(run, flow, original, one) if hands_on(flow) else None
+    except StreamError as error:
+        return Row(flow.name, flow.look, [], str(error))
+    played, known = (one.display, undamaged) if concealed is None else (concealed.played, set[int]())
+    return View(flow.name, flow.look, one.stream, original.size, frames, played, known, original.frame_rate, concealed)
 
 
 def wanted(view: View, chosen: list[Moment]) -> set[int]:
@@ -215,7 +227,7 @@ def row(view: View, pictures: dict[int, str], chosen: list[Moment]) -> Row:
         frozen = max(0.0, moment.at_s - own_end)
         cells.append(
             Cell(
-                picture=None if slot is None else pictures[slot],
+                picture=None if slot is None else pictures.get(slot),
                 frozen_s=0.0 if frozen < 0.9 / view.frame_rate else frozen,
                 behind_s=delayed,
             )
@@ -238,6 +250,19 @@ def thumbnails(stream: CutStream, size: tuple[int, int], needed: pl.DataFrame, w
         return {}
     pictures = picked(stream, size, needed, wanted, portable_pixmaps(PICTURE_WIDTH))
     return {slot: data_uri(Image.open(io.BytesIO(picture))) for slot, picture in pictures}
+
+
+def concealed_thumbnails(concealed: Concealed, shown: set[int]) -> dict[int, str]:
+    """The same of a decoder that conceals: where it leaves one out, the one before stands."""
+    asked = sorted(shown)
+    every = range(asked[-1] + 1 if asked else 0)
+    screen = Screen(every, concealed.wanted(every, portable_pixmaps(PICTURE_WIDTH)))
+    found: dict[int, str] = {}
+    for slot in every:
+        picture = screen.at(slot)
+        if slot in shown and picture is not None:
+            found[slot] = data_uri(Image.open(io.BytesIO(picture)))
+    return found
 
 
 def data_uri(picture: Image.Image) -> str:
