@@ -22,7 +22,7 @@ from framewire.report import comparison, filmstrip, psnr
 from framewire.report.cut_stream import H265, coding_of, cut, luma_pictures
 from framewire.report.data import ReportRun, load
 from framewire.report.decoder import luma, pictures
-from framewire.report.outcome import outcome
+from framewire.report.outcome import DISCARDED, outcome
 from framewire.report.reference_pictures import Original, Pictures
 from framewire.report.single_pictures import closure, picked
 from framewire.results import RunDirectory
@@ -200,8 +200,13 @@ def test_scores_stand_side_by_side(run: ReportRun, scored: tuple[list[as_decoded
 def test_a_report_made_afterwards_shows_both_and_says_on_which_its_verdict_rests(
     run: ReportRun, scored: tuple[list[as_decoded.Score], pl.DataFrame]
 ) -> None:
+    compared = psnr.measure(run)
+    before = outcome(load(run.directory), compared).verdict
+    assert [str(one) for one in before.caveats].count(str(DISCARDED)) == 1, "said where it is not known how it would be"
+    assert DISCARDED not in outcome(load(run.directory), psnr.unmeasured()).verdict.caveats, "no picture took part"
     as_decoded.write(run, scored[1])
     scored = load(run.directory)
+    assert DISCARDED not in outcome(scored, compared).verdict.caveats
     found = outcome(scored, psnr.unmeasured())
     titles = [column.title for column in comparison.columns(found.flows)]
     assert "decoded PSNR" in titles and "decoded SSIM" in titles

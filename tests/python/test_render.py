@@ -6,6 +6,7 @@ import base64
 import re
 import subprocess
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from report_run import INTERVAL_NS, Delivery, Picture, make_movie, prompt, read_pictures, without, write_run
 from typer.testing import CliRunner
 
-from framewire import InputError
+from framewire import InputError, report
 from framewire.cli import app
 from framewire.errors import MachineError
 from framewire.render import Options, render
@@ -281,3 +282,19 @@ def test_a_report_holds_films_of_the_worst_moments_on_request(
     assert len(decoded(tmp_path / "excerpt.mp4", *grid.size)) == 50  # the movie is shorter than an excerpt
     assert CliRunner().invoke(app, ["report", str(run)]).exit_code == 0
     assert "<video" not in (run / "report.html").read_text()
+
+
+def test_the_report_has_a_button_for_the_film_of_each_flow(
+    movie: Path, pictures: list[Picture], tmp_path: Path
+) -> None:
+    run = write_run(tmp_path / "my run", movie, {"of a name": Delivery("udp", prompt(pictures))})
+    page = report.build(run).read_text(encoding="utf-8")
+    buttons = re.findall(r'<button type="button" class="copies" data-command="([^"]*)"', page)
+    assert [unescape(command) for command in buttons] == ["framewire render 'my run' 'of a name'"]
+    assert 'class="copied" role="status" hidden' in page
+    two = {name: Delivery("udp", prompt(pictures)) for name in ("a", "b")}
+    page = report.build(write_run(tmp_path / "two", movie, two)).read_text(encoding="utf-8")
+    buttons = re.findall(r'data-command="([^"]*)"', page)
+    assert buttons == ["framewire render two a", "framewire render two b", "framewire render two"]
+    # Without pictures there is no film.
+    assert "data-command" not in report.write(run, pictures=False).path.read_text(encoding="utf-8")

@@ -347,7 +347,7 @@ def test_any_number_of_flows(count: int, movie: Path, pictures: list[Picture], t
     assert styles[0][0] == palette.colour("tcp")
     signs = re.findall(r'class="key flow" style="color: (#[0-9A-F]{6})" aria-hidden="true">(.)<', page.source)
     drawn = [(colour, dict(palette.MARKERS)[symbol]) for colour, _, symbol in styles]
-    assert signs == drawn[:count] * 3, "the same in table, filmstrip and fates"
+    assert signs == drawn[:count] * 4, "the same in table, filmstrip, buttons and fates"
     assert "link" not in page.identifiers, "nothing was sent over the air"
 
 

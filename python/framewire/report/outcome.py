@@ -16,6 +16,7 @@ from framewire.report.psnr import PsnrResult
 from framewire.report.verdict import Verdict, judge
 from framewire.report.verdict_rules import PSNR_DB, SHARE_POINTS
 from framewire.report.verdict_text import listed, percent
+from framewire.transports import parts_of
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,10 @@ def of_sound(flows: Sequence[Metrics]) -> list[Markup]:
 
 def as_decoded(flows: Sequence[Metrics], verdict: Verdict) -> list[Markup]:
     """Says of what kind of receiver the verdict is, where another kind would have a clearly better picture of a flow
-    that was not chosen."""
+    that was not chosen, and where that is not known."""
     known = [one for one in flows if one.as_decoded_psnr_db is not None]
+    if not known:
+        return [DISCARDED] if any(_may_be_damaged(one) for one in flows) else []
     chosen = max((one.as_decoded_psnr_db or 0.0 for one in known if one.flow in verdict.best), default=None)
     best = max(known, key=lambda one: one.as_decoded_psnr_db or 0.0, default=None)
     if best is None or chosen is None or (best.as_decoded_psnr_db or 0.0) <= chosen + PSNR_DB:
@@ -71,6 +74,18 @@ def as_decoded(flows: Sequence[Metrics], verdict: Verdict) -> list[Markup]:
             "{:.1f} dB, what is chosen with {:.1f} dB."
         ).format(best.flow, best.as_decoded_psnr_db, chosen)
     ]
+
+
+DISCARDED = Markup(
+    "Picture quality is that of a receiver that discards damaged frames; <code>framewire score</code> with the run's "
+    "directory measures what one shows that conceals them, too."
+)
+
+
+def _may_be_damaged(one: Metrics) -> bool:
+    """Pictures were compared, and frames lost in datagrams, of which a part may have come."""
+    parts = parts_of(one.transport)
+    return one.psnr_mean_db is not None and one.lost > 0 and parts is not None and parts.socket == "datagram"
 
 
 def competition(run: ReportRun) -> list[Markup]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -24,7 +25,7 @@ from framewire.report.caveats import drawn_by_chance
 from framewire.report.data import ReportRun
 from framewire.report.facts import facts
 from framewire.report.outcome import outcome
-from framewire.report.palette import FATE_COLOURS
+from framewire.report.palette import FATE_COLOURS, Look
 from framewire.report.proof import proof
 from framewire.report.reference_pictures import Pictures
 from framewire.report.timeline import fate_strip
@@ -71,6 +72,7 @@ def render(
         without_marks=comparison.without_marks(flows),
         strip=strip,
         excerpts=film,
+        films=film_commands(run, strip),
         timelines=[(flow, fate_strip(run, flow)) for flow in run.streams],
         fate_colours={
             fate: FATE_COLOURS[fate] for fate in FATE_COLOURS if fate in stats.OF_OFFERED or run.counted == "offered"
@@ -93,6 +95,20 @@ def render(
         made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     )
     return html, found.verdict, left_out(run, scores)
+
+
+def film_commands(run: ReportRun, strip: filmstrip.Filmstrip) -> list[tuple[Look | None, str, str]]:
+    """What writes the film of each flow that has pictures, and of all together: how it is drawn, its name, the command.
+
+    The directory is named without those above it: the report may be read elsewhere.
+    """
+    flows = [row.label for row in strip.rows if row.look is not None and row.problem is None]
+    looks = {flow.name: flow.look for flow in run.flows}
+    one_each: list[tuple[Look | None, str, str]] = [
+        (looks[flow], flow, shlex.join(["framewire", "render", run.directory.resolve().name, flow])) for flow in flows
+    ]
+    together = (None, "all", shlex.join(["framewire", "render", run.directory.resolve().name]))
+    return [*one_each, together] if len(flows) > 1 else one_each
 
 
 def left_out(run: ReportRun, scores: psnr.PsnrResult) -> list[str]:

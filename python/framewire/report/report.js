@@ -98,6 +98,25 @@
     });
   }
 
+  // A command for a shell; where the clipboard is refused it stands there to be copied by hand.
+  function copies(button) {
+    const said = button.parentElement.querySelector(".copied");
+    const show = (note) => {
+      said.hidden = false;
+      said.textContent = button.dataset.command;
+      said.dataset.note = note;
+    };
+    const byHand = () => {
+      show("copy it from here:");
+      getSelection().selectAllChildren(said);
+    };
+    button.addEventListener("click", () => {
+      if (!navigator.clipboard) byHand();
+      else navigator.clipboard.writeText(button.dataset.command).then(() => show("copied:"), byHand);
+    });
+  }
+
+  document.querySelectorAll("button.copies").forEach(copies);
   document.querySelectorAll("table.sortable").forEach(sortable);
   unpack().then(watch).catch((error) => {
     for (const place of places) place.textContent = "This browser cannot draw the plot: " + error;
