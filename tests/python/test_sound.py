@@ -16,6 +16,7 @@ from test_emulated import capable
 import framewire
 from framewire import InputError, as_decoded, content, report
 from framewire.movie.probe import probe
+from framewire.movie.sound import sound_of
 from framewire.psnr import CAP_DB
 from framewire.render import Options, render, sound
 from framewire.render.screens import Screen, of_run
@@ -378,3 +379,31 @@ def test_a_player_that_waits_plays_sound_beside_its_picture(films: dict[str, Pat
     streams = {one["codec_name"]: float(one["duration"]) for one in json.loads(found)["streams"]}
     assert streams["aac"] == pytest.approx(streams["h264"], abs=0.05)
     assert streams["h264"] == pytest.approx(SECONDS + max(behind), abs=0.1)
+
+
+def durations(film: Path) -> list[str]:
+    """Of each packet of sound, as ffprobe tells them."""
+    command = ["ffprobe", "-v", "error", "-select_streams", "a:0", "-show_entries", "packet=duration", "-of", "csv=p=0"]
+    return subprocess.run([*command, film], check=True, capture_output=True, text=True).stdout.split()
+
+
+def test_a_packet_without_a_duration_is_as_long_as_its_codec_says(films: dict[str, Path], tmp_path: Path) -> None:
+    film = tmp_path / "copied.mkv"
+    video = ["-c:v", "libx265", "-x265-params", "log-level=none", "-c:a", "copy"]
+    subprocess.run(["ffmpeg", "-v", "error", "-i", films["aac"], "-t", "2", *video, film], check=True)
+    told = durations(film)
+    if "N/A" not in told:
+        pytest.skip("this FFmpeg tells the durations of all packets")
+    assert told.index("N/A") == 0 and told.count("N/A") == 1
+    taken = sound_of(film, tmp_path / "cache")
+    assert packets(taken.path) == packets(films["aac"])[: len(told)]
+    # Nothing says of another codec how long it is: the first packet is no place for a guess.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("framewire.movie.sound._samples", lambda _track: None)
+        with pytest.raises(InputError, match=r"no duration, at 0\.00 s, .* ffmpeg -i copied\.mkv -c copy copied\.mp4"):
+            sound_of(film, tmp_path / "cache")
+    # A gap behind it is still one.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("framewire.movie.sound._samples", lambda _track: 300)
+        with pytest.raises(InputError, match="have a gap of 0.015 s at 0.02 s"):
+            sound_of(film, tmp_path / "cache")

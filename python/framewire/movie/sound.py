@@ -179,12 +179,16 @@ def _begin_of_even(path: Path, which: str) -> Fraction:
     first = next(packets, None)
     if first is None:
         raise InputError(f"{path}: its track of sound is empty")
-    before = first
+    known, before = _duration_of_codec(path, which), first
     for packet in packets:
-        if before.duration is None:
-            raise InputError(f"{path}: packets of its sound have no durations, which are needed; {_ALONE}")
-        away = packet.at - (before.at + before.duration)
-        if abs(away) > UNEVEN * before.duration:
+        duration = before.duration or known
+        if duration is None:
+            raise InputError(
+                f"{path}: a packet of its sound has no duration, at {float(before.at):.2f} s, and they are needed; an "
+                f"MP4 file has them: ffmpeg -i {path.name} -c copy {path.stem}.mp4; {_ALONE}"
+            )
+        away = packet.at - (before.at + duration)
+        if abs(away) > UNEVEN * duration:
             what = f"a gap of {float(away):.3f} s" if away > 0 else f"a step of {float(-away):.3f} s back"
             raise InputError(
                 f"{path}: the time stamps of its sound have {what} at {float(packet.at):.2f} s, and what is sent has "
@@ -192,6 +196,41 @@ def _begin_of_even(path: Path, which: str) -> Fraction:
             )
         before = packet
     return first.at
+
+
+def _duration_of_codec(path: Path, which: str) -> Fraction | None:
+    """How long each packet is where the codec says it; None where each may be another time, or that is not known.
+
+    ffmpeg tells no duration of the first packet of AAC in Matroska where the video has no durations yet.
+    """
+    told = _ffprobe(path, which, "stream=codec_name,profile,sample_rate")["streams"][0]
+    samples, rate = _samples(told), int(told.get("sample_rate") or 0)
+    return Fraction(samples, rate) if samples and rate else None
+
+
+def _samples(track: dict[str, Any]) -> int | None:
+    """The samples of a packet, at the rate that is heard.
+
+    AAC has 1024 (ISO/IEC 14496-3, 4.5.1.1), of which spectral band replication makes twice as many; MPEG audio 1152,
+    and layer III at the lower rates of its second part 576 (ISO/IEC 11172-3, 2.4.2.1; 13818-3, 2.4.2.1).
+
+    >>> _samples({"codec_name": "aac", "profile": "LC"}), _samples({"codec_name": "aac", "profile": "HE-AACv2"})
+    (1024, 2048)
+    >>> [_samples({"codec_name": "mp3", "sample_rate": rate}) for rate in ("32000", "24000")]
+    [1152, 576]
+    >>> _samples({"codec_name": "aac", "profile": "LD"}), _samples({"codec_name": "opus"})
+    (None, None)
+    """
+    match track.get("codec_name"):
+        case "aac":
+            return {"Main": 1_024, "LC": 1_024, "LTP": 1_024, "HE-AAC": 2_048, "HE-AACv2": 2_048}.get(
+                str(track.get("profile"))
+            )
+        case "mp2":
+            return 1_152
+        case "mp3":
+            return 1_152 if int(track.get("sample_rate") or 0) >= 32_000 else 576
+    return None
 
 
 def _packets_of(path: Path, which: str) -> Iterator[_Packet]:
