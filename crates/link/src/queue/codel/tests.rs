@@ -125,9 +125,11 @@ fn it_leaves_the_dropping_state_when_a_wait_is_under_the_target() {
 fn what_is_left_of_an_mtu_or_less_is_never_dropped() {
     let mut link = Link::new();
     link.offer(2);
-    // Both wait far too long; the second one of them is an MTU that waits behind the first.
+    // Both wait far too long; the second one of them is an MTU that waits behind the first, and no more (section 5.5:
+    // `bytes() <= maxpacket_`).
     link.now = 1_000;
     assert_eq!(link.send(), Some(Duration::from_millis(1_001)));
+    assert!(link.codel.above_since_interval.is_none(), "an MTU behind it is not more than one");
     link.now = 2_000;
     assert_eq!(link.send(), Some(Duration::from_millis(2_001)));
     assert!(link.drops.is_empty() && link.codel.above_since_interval.is_none());
