@@ -78,7 +78,7 @@ pub fn send(
     let announcement = Announcement::of(&setup, options.ssrc)
         .ok_or_else(|| RealError::Input(format!("{} sends no movie by itself", setup.transport())))?;
     if let Some(file) = &options.description {
-        describe(&announcement, content, options.peer, file)?;
+        describe(&announcement, &setup, content, options.peer, file)?;
     }
     let mut questions = compare(&announcement, options, is_stopped, listener)?;
     let addresses = FlowAddresses { end: End::Sender, own: any_like(options.peer), peer: Some(options.peer) };
@@ -122,8 +122,14 @@ pub fn send(
     Ok(Sent { status, ended_by, failure, frames, unreachable, clock_error_s })
 }
 
-/// Writes the session description of a stream in RTP.
-fn describe(announcement: &Announcement, content: &Content, peer: SocketAddr, file: &Path) -> Result<(), RealError> {
+/// Writes the session description of a stream in RTP, with what its reports may take.
+fn describe(
+    announcement: &Announcement,
+    setup: &FlowSetup,
+    content: &Content,
+    peer: SocketAddr,
+    file: &Path,
+) -> Result<(), RealError> {
     let (_, movie) = content.movie().expect("invariant: the flow sends a movie");
     let text = announcement.session_description(peer, &movie.frame_bytes(0));
     let text = text.ok_or_else(|| {
@@ -131,6 +137,7 @@ fn describe(announcement: &Announcement, content: &Content, peer: SocketAddr, fi
     })?;
     let number = random_session().map_err(|error| RealError::Failed(error.to_string()))?;
     let text = sdp::with_session(&text, number >> 1);
+    let text = sdp::with_rtcp_bandwidth(&text, setup.rtcp_bandwidths());
     Ok(fs::write(file, text).map_err(|error| WriteError::new(file.to_owned(), &error))?)
 }
 

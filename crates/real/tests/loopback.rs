@@ -119,6 +119,34 @@ fn a_stream_that_nobody_receives_is_sent_all_the_same_by_datagrams_only() {
     );
 }
 
+/// RFC 3556, section 2: a description says that there is no RTCP, or none of receivers.
+#[test]
+fn a_description_says_what_reports_may_take() {
+    let scratch = Scratch::new();
+    let file = movie_file(&scratch.0, 3, 270);
+    let free = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    for (transport, rtcp) in [("udp", "none"), ("udp", "no-receiver-reports"), ("ts+rtp", "none"), ("udp", "")] {
+        let description = scratch.0.join("film.sdp");
+        let options = sending(free, scratch.directory(&format!("{transport}-{rtcp}")));
+        let options = framewire_real::SendOptions { description: Some(description.clone()), ..options };
+        let key = if rtcp.is_empty() { String::new() } else { format!("rtcp = \"{rtcp}\"") };
+        let text = format!("[[flow]]\ntransport = \"{transport}\"\n{key}");
+        let scenario = framewire_scenario::Scenario::parse(&text, &[]).unwrap();
+        send(&scenario, &content(&file), &options, &|| false, &mut |_| {}).unwrap();
+        let text = fs::read_to_string(description).unwrap();
+        let lines: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("m=")).collect();
+        let (senders, receivers) = (lines[1].strip_prefix("b=RS:").unwrap(), lines[2]);
+        assert_eq!(receivers, "b=RR:0", "{text}");
+        assert!(lines[3].starts_with("a=rtpmap:"), "bandwidth stands before attributes: {text}");
+        // A quarter of 5 % of the movie's rate (RFC 3550, section 6.2), which is about 2 Mbit/s.
+        let senders: u64 = senders.parse().unwrap();
+        assert!(
+            if rtcp == "no-receiver-reports" { (20_000..35_000).contains(&senders) } else { senders == 0 },
+            "{text}"
+        );
+    }
+}
+
 #[test]
 fn transports_whose_receiver_asks_are_refused_at_either_end() {
     let scratch = Scratch::new();

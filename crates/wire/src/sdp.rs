@@ -117,22 +117,23 @@ pub fn describe_transport_stream(address: IpAddr, port: u16) -> String {
     )
 }
 
-/// The same description with what RTCP may take of each of its streams (RFC 3556, section 2).
+/// The same description with what RTCP may take of each of its streams, in their order (RFC 3556, section 2).
 ///
 /// ```
 /// use framewire_wire::{rtcp::RtcpBandwidth, rtp_payload::mpeg_video, sdp};
 ///
 /// let text = sdp::describe(&mpeg_video::FORMAT, [127, 0, 0, 1].into(), 5004, &[]);
-/// let text = sdp::with_rtcp_bandwidth(&text, RtcpBandwidth::NONE);
+/// let text = sdp::with_rtcp_bandwidth(&text, [RtcpBandwidth::NONE]);
 /// assert!(text.ends_with("m=video 5004 RTP/AVP 32\r\nb=RS:0\r\nb=RR:0\r\na=rtpmap:32 MPV/90000\r\n"));
 /// ```
-pub fn with_rtcp_bandwidth(description: &str, bandwidth: RtcpBandwidth) -> String {
+pub fn with_rtcp_bandwidth(description: &str, bandwidths: impl IntoIterator<Item = RtcpBandwidth>) -> String {
+    let mut bandwidths = bandwidths.into_iter();
     let mut text = String::with_capacity(description.len() + 32);
     for line in description.split_inclusive('\n') {
         text.push_str(line);
         // RFC 8866, section 9: bandwidth stands before attributes, and here no stream has a line of its own between.
         if line.starts_with("m=") {
-            text.push_str(&bandwidth.describe());
+            text.extend(bandwidths.next().map(RtcpBandwidth::describe));
         }
     }
     text

@@ -5,6 +5,7 @@ use framewire_transport::queue::FrameQueue;
 use framewire_transport::registry::Session;
 use framewire_transport::{DatagramReceiver, DatagramSender, Overflow, Spread};
 use framewire_units::{Seed, Timestamp};
+use framewire_wire::rtcp::RtcpBandwidth;
 
 use super::movie::MovieSetup;
 use super::packets::MoviePackets;
@@ -102,6 +103,14 @@ impl DatagramSetup {
         let reports: Vec<ChannelSetup> = media.iter().filter(has_reports).map(ChannelSetup::of_reports).collect();
         let requests = self.rtsp.as_ref().map(|_| ChannelSetup::of_requests(self.common.settings.mtu));
         media.into_iter().chain(reports).chain(requests).collect()
+    }
+
+    /// What reports may take of its video, and of its sound where that has packets for itself; nothing where there are none.
+    pub(super) fn rtcp_bandwidths(&self) -> Vec<RtcpBandwidth> {
+        let sound = self.packets.sound().map(|_| SOUND_CHANNEL);
+        let of = |media| self.rtcp.iter().find(|rtcp| rtcp.media == media);
+        let media = [MOVIE_CHANNEL].into_iter().chain(sound);
+        media.map(|media| of(media).map_or(RtcpBandwidth::NONE, |rtcp| rtcp.bandwidth)).collect()
     }
 
     fn channels_of_halves(&self) -> Vec<Channel> {

@@ -22,6 +22,7 @@ use framewire_recording::record::FrameFacts;
 use framewire_recording::spool::{Spool, Spooled};
 use framewire_scenario::{self as scenario, FlowKind};
 use framewire_units::{DataSize, Duration, Seed, Timestamp};
+use framewire_wire::rtcp::RtcpBandwidth;
 
 pub use self::adaptive::AdaptiveSetup;
 pub use self::bulk::BulkSetup;
@@ -272,6 +273,12 @@ impl FlowSetup {
     /// Its name.
     pub fn name(&self) -> &str {
         self.common().name()
+    }
+
+    /// What reports may take of each of its streams of RTP in datagrams, as a description has it (RFC 3556, section 2): of
+    /// the video, and of the sound where that has packets for itself. Empty of any other flow.
+    pub fn rtcp_bandwidths(&self) -> Vec<RtcpBandwidth> {
+        if let Self::Datagram(setup) = self { setup.rtcp_bandwidths() } else { Vec::new() }
     }
 
     /// Name of its transport.

@@ -71,7 +71,7 @@ impl RtspSetup {
         rtcp: Option<RtcpSetup>,
     ) -> Self {
         let description = sdp::describe(format, Ipv4Addr::UNSPECIFIED.into(), 0, first);
-        let description = sdp::with_rtcp_bandwidth(&description, bandwidth(rtcp.as_ref()));
+        let description = sdp::with_rtcp_bandwidth(&description, [bandwidth(rtcp.as_ref())]);
         let StreamOrigin { ssrc, initial_sequence: sequence } = origin;
         let start = StreamStart { ssrc, sequence, timestamp };
         Self { description, streams: vec![StreamSetup { start, rtcp }], seed: Seed(u64::from(ssrc)) }
@@ -85,7 +85,7 @@ impl RtspSetup {
         rtcp: Option<RtcpSetup>,
     ) -> Self {
         let stream = sdp::with_stream("", &sdp::Stream { format, port: 0, description });
-        self.description += &sdp::with_rtcp_bandwidth(&stream, bandwidth(rtcp.as_ref()));
+        self.description += &sdp::with_rtcp_bandwidth(&stream, [bandwidth(rtcp.as_ref())]);
         self.streams.push(StreamSetup { start, rtcp });
         self
     }
