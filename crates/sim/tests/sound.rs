@@ -130,7 +130,9 @@ fn what_the_receiver_keeps_is_what_the_ledger_has_of_sound_too() {
 }
 
 /// On a link of 0.6 of the movie's rate frames are given up, and no sound: it waits for what is being sent, and no longer. Over
-/// datagrams that is a frame; over a connection with an unsent limit what may be unsent, however large the frame is.
+/// datagrams that is a frame; over a connection with an unsent limit what may be unsent, however large the frame is. A file in
+/// fragments waits for the fragment that was begun as well, which is a whole frame: the bytes of a sample stand together in one
+/// box, of one fragment (ISO/IEC 14496-12, 8.8.8 and 8.1.1).
 #[test]
 fn sound_goes_before_every_frame_and_waits_for_no_more_than_is_being_sent() {
     let movie = movie(8.0, 4);
@@ -146,6 +148,7 @@ fn sound_goes_before_every_frame_and_waits_for_no_more_than_is_being_sent() {
         ("ts+dependency", of_frame),
         ("ts+tcp+dependency", of_limit),
         ("rtp+tcp+dependency", of_limit),
+        ("http+fmp4+dependency", of_frame + of_limit),
     ];
     for (transport, most) in bounds {
         let text = format!("{local}[[flow]]\ntransport = \"{transport}\"");
