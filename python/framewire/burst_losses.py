@@ -62,5 +62,6 @@ def notes(scenario: Scenario, frames: pl.DataFrame) -> list[str]:
 
 
 def unspread(scenario: Scenario) -> list[str]:
-    """The names of the flows of datagrams that send all packets of a frame at once."""
-    return [flow.name for flow in scenario.flows if isinstance(flow, DatagramFlow) and flow.spread == "none"]
+    """The names of the flows of datagrams that send all packets of a frame at once; those of constant rate do not."""
+    flows = [flow for flow in scenario.flows if isinstance(flow, DatagramFlow) and flow.ts_rate is None]
+    return [flow.name for flow in flows if flow.spread == "none"]

@@ -51,9 +51,10 @@ pub fn join(sender: &Path, receiver: &Path, out: &Path) -> Result<Joined, RealEr
     records.packets = network_packets(&records);
     let mut flow = outcome(&sent, &received);
     flow.sent.renumbered = renumbered;
+    flow.sent.stuffing = sent.document["flows"][0]["stuffing_bytes"].as_u64();
     let named = flow_log(&setup, &mut flow.clone(), FlowPackets::new(0, false, None));
-    let log =
-        FlowLog { flow: named.flow, transport: named.transport, status: named.status, frames: named.frames, ..records };
+    let FlowLog { flow: name, transport, status, frames, stuffing, .. } = named;
+    let log = FlowLog { flow: name, transport, status, frames, stuffing, ..records };
     let summary = write_run(out, std::slice::from_ref(&log), scenario.playout)?.remove(0);
     keep_received(&setup, &received, out)?;
     keep_reports(&sent, out)?;

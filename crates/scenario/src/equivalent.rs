@@ -47,7 +47,7 @@ fn do_the_same(one: &Flow, other: &Flow) -> bool {
         let FlowKind::Datagram(own) = &flow.kind else { return None };
         let parts = own.transport.profile().parts;
         let of_flow = (flow.station, flow.mtu, parts.format, parts.session);
-        Some((of_flow, own.packets, own.spread, own.damaged, own.rtcp, own.pacing, own.queue.limits()))
+        Some((of_flow, own.packets, own.spread, own.damaged, own.rtcp, own.pacing, own.ts_rate, own.queue.limits()))
     };
     acting(one) == acting(other)
 }

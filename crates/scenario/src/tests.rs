@@ -78,6 +78,7 @@ fn every_datagram_transport_has_its_defaults() {
             rtcp: (name == "rtsp+udp").then_some(Rtcp::Full),
             send_buffer,
             pacing,
+            ts_rate: None,
             queue: transport.queue(),
         });
         assert_eq!(flow_of(name), common(transport, device_queue, kind));
@@ -107,7 +108,8 @@ fn every_stream_transport_has_its_defaults() {
         let transport: TransportKind = name.parse().unwrap();
         let tcp = Tcp { send_buffer: None, congestion: "cubic".to_owned(), unsent_limit, options: None };
         let rtcp = (name == "rtsp").then_some(Rtcp::Full);
-        let kind = FlowKind::Stream(StreamFlow { transport, pacing, rtcp, tcp, queue: transport.queue() });
+        let kind =
+            FlowKind::Stream(StreamFlow { transport, pacing, ts_rate: None, rtcp, tcp, queue: transport.queue() });
         assert_eq!(flow_of(name), common(transport, 1_000, kind));
     }
 }
@@ -360,6 +362,37 @@ fn packets_are_spread_only_where_the_file_says_so() {
         assert_eq!(parse(&scenario.to_toml()).unwrap(), scenario);
     }
     assert!(!parse(FLOW).unwrap().to_toml().contains("spread"), "a scenario without it stays what it was");
+}
+
+#[test]
+fn a_transport_stream_has_a_constant_rate_where_nothing_is_given_up() {
+    let flow = |transport: &str, more: &str| parse(&format!("[[flow]]\ntransport = \"{transport}\"\n{more}"));
+    for transport in ["ts", "ts+rtp", "ts+udp", "ts+tcp", "http+ts"] {
+        let scenario = flow(transport, "ts_rate = \"4 Mbit/s\"").unwrap();
+        let rate = match &scenario.flows[0].kind {
+            FlowKind::Datagram(own) => own.ts_rate,
+            FlowKind::Stream(own) => own.ts_rate,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(rate, Some(Bitrate::from_mbps(4)), "{transport}");
+        assert_eq!(parse(&scenario.to_toml()).unwrap(), scenario);
+        assert!(!flow(transport, "").unwrap().to_toml().contains("ts_rate"), "a scenario without it stays what it was");
+    }
+    let refused = |transport: &str, more: &str| {
+        flow(transport, &format!("ts_rate = \"4 Mbit/s\"\n{more}")).unwrap_err().to_string()
+    };
+    for transport in ["ts+dependency", "ts+tcp+ifd", "http+ts+dependency", "ts+udp-whole", "udp", "http"] {
+        let told = refused(transport, "");
+        assert!(
+            told.contains("it is a key of ts, ts+rtp, ts+tcp and http+ts, transport streams that give no frames up"),
+            "{told}"
+        );
+    }
+    assert!(refused("ts", "pacing = \"none\"").contains("leave pacing out"));
+    assert!(refused("ts", "spread = \"frame-interval\"").contains("leave spread out"));
+    let told = flow("ts", "ts_rate = \"100 kbit/s\"").unwrap_err().to_string();
+    assert!(told.contains("\"200 kbit/s\" to \"1 Gbit/s\""), "{told}");
+    assert!(flow("ts", "ts_rate = \"constant\"").is_err());
 }
 
 #[test]

@@ -8,6 +8,7 @@ use framewire_recording::record::FrameFacts;
 use framewire_transport::OutgoingSound;
 use framewire_transport::frame::OutgoingFrame;
 use framewire_units::{Bitrate, Duration, Timestamp};
+use framewire_wire::mpeg_ts::PlannedUnit;
 use framewire_wire::{rtp, rtp_payload};
 
 use crate::content::{ContentMatcher, MovieContent};
@@ -162,6 +163,27 @@ impl SendingPlan {
     pub(crate) fn longest_reordering(&self) -> Duration {
         let frames = self.movie.index.frames.iter();
         frames.map(|frame| frame.decode_time.saturating_sub(frame.display_time)).max().unwrap_or_default()
+    }
+
+    /// Its frames and its sound as a transport stream has them, in order of when they may be sent.
+    pub(crate) fn planned_units(&self) -> Vec<PlannedUnit> {
+        let frames = self.movie.index.frames.iter().map(|frame| PlannedUnit {
+            track: 0,
+            start: frame.decode_time,
+            bytes: u64::from(frame.size),
+            random_access: frame.key.is_some(),
+        });
+        let reordering = self.longest_reordering();
+        let sound = self.sound.iter().flat_map(|sound| (0..sound.len()).map(move |number| (sound, number)));
+        let sound = sound.map(|(sound, number)| PlannedUnit {
+            track: usize::from(SOUND_TRACK),
+            start: reordering + Duration::from_nanos(u64::try_from(sound.at(number)).unwrap_or(0)),
+            bytes: sound.bytes(number).len() as u64,
+            random_access: true,
+        });
+        let mut units: Vec<PlannedUnit> = frames.chain(sound).collect();
+        units.sort_by_key(|unit| unit.start);
+        units
     }
 
     /// The frame as a sending half takes it.

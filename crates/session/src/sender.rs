@@ -59,7 +59,7 @@ pub struct SenderSession {
 impl SenderSession {
     /// A session that sends `plan` through `half` over one channel, and records into `log`.
     pub fn new(plan: SendingPlan, pacing: Pacing, half: SendingHalf, log: SenderLog) -> Self {
-        let is_stream = matches!(half, SendingHalf::Stream(_));
+        let is_stream = !matches!(half, SendingHalf::Datagram(_));
         let kind = if is_stream { ChannelKind::Stream(End::Sender) } else { ChannelKind::Datagram };
         Self {
             programme: Programme::new(plan),
@@ -226,7 +226,7 @@ impl SenderSession {
             self.offer_due(now);
             let progress = self.half.poll_write(now, channel)?;
             self.drain_events();
-            let is_idle = progress == WriteProgress::Idle;
+            let is_idle = progress == WriteProgress::Idle || self.half.sends_stuffing_alone();
             if !is_idle || !(self.can_offer(now) || self.can_offer_sound(now) || self.ends_now(now)) {
                 return Ok(progress);
             }

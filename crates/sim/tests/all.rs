@@ -3,6 +3,7 @@
 #[path = "../examples/tcp_grid/cells.rs"]
 mod cells;
 mod common;
+mod constant_rate;
 mod datagrams;
 mod http;
 mod hybrid;

@@ -113,9 +113,12 @@ fn what_the_receiver_keeps_is_what_the_ledger_has_of_sound_too() {
     let lossy = wired("100 Mbit/s", "remote", "loss = \"5 %\"\n");
     let narrow = wired("2 Mbit/s", "remote", "queue = \"20 packets\"\n");
     let transports = ["ts", "ts+rtp", "udp", "udp-blocking", "udp+ifd", "rtsp+udp"];
-    for (transport, network) in transports.into_iter().flat_map(|name| [(name, &lossy), (name, &narrow)]) {
-        let folder = Folder::new(&format!("lossy-{transport}"));
-        let text = format!("{network}[[flow]]\ntransport = \"{transport}\"");
+    let variable = transports.into_iter().flat_map(|name| [(name, &lossy, ""), (name, &narrow, "")]);
+    // At a constant rate sound stands between the packets of a frame.
+    let constant = ["ts", "ts+rtp"].map(|name| (name, &lossy, "ts_rate = \"5 Mbit/s\""));
+    for (transport, network, more) in variable.chain(constant) {
+        let folder = Folder::new(&format!("lossy-{transport}{}", more.len()));
+        let text = format!("{network}[[flow]]\ntransport = \"{transport}\"\n{more}");
         let simulated = with_sound(&text, &movie, 3.0, Received::Directory(folder.0.clone()));
         let (_, sound) = rows(&simulated);
         let whole: Vec<&FrameRow> = sound.iter().filter(|row| row.complete).collect();

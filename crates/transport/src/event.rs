@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use framewire_media::picture_order::Renumbering;
-use framewire_units::Timestamp;
+use framewire_units::{DataSize, Timestamp};
 
 /// Where on this host a frame or datagram was given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -80,10 +80,15 @@ pub enum SenderEvent {
         /// The rule that decided, for instance `"ifd: B while a frame waits"`.
         rule: &'static str,
     },
-    /// One datagram of the frame was offered to the socket.
+    /// Null packets of a transport stream of constant rate entered the socket.
+    Stuffing {
+        /// Bytes of them.
+        bytes: DataSize,
+    },
+    /// One datagram was offered to the socket.
     Datagram {
-        /// Frame number in decode order.
-        frame: u32,
+        /// Frame number in decode order; `None` of one that holds the place of frames in a stream of constant rate.
+        frame: Option<u32>,
         /// Number of the datagram: RTP sequence number, extended to 64 bits from the first one sent as 0; of a transport
         /// stream without RTP its clock reference, in ticks of 27 MHz.
         sequence: u64,

@@ -81,6 +81,7 @@
 mod access_unit;
 pub mod arrivals;
 mod backlog;
+mod constant;
 pub mod datagram;
 pub mod decisions;
 mod dependency;
@@ -101,6 +102,7 @@ mod stream;
 #[cfg(test)]
 mod testing;
 
+pub use constant::{Carrier, ConstantSender};
 pub use datagram::{DatagramReceiver, DatagramSender, Overflow, Spread};
 pub use limits::Limits;
 pub use packets::{CLOCK_WRAP, DatagramNumber, Depacketizer, Packetizer, SoundPackets};

@@ -2,9 +2,9 @@
 //! FFmpeg's encoders, and wrong ones, which it refuses by the buffer.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a test against other programs runs them")]
 
-use framewire_units::{Bitrate, Duration};
+use framewire_units::{Bitrate, DataSize, Duration};
 use framewire_wire::mpeg_ts::{
-    Layout, Multiplexer, PACKET_LENGTH, Program, Rate, Settings, StreamType, Unit, UnitError,
+    ConstantPacketizer, Frame, Layout, Multiplexer, PACKET_LENGTH, Program, Rate, Settings, StreamType, Unit, UnitError,
 };
 
 use crate::support::programs::are_there;
@@ -113,6 +113,44 @@ fn made_up_streams_of_every_rate_keep_to_the_buffers_of_the_standards_decoder() 
                 let faults = judge(&stream, &buffers(types[0], &headers(types[0], 112)));
                 assert_eq!(faults, Faults::new(), "{types:?}, {ticks} ticks, {rate} bit/s, least {least}");
             }
+        }
+    }
+}
+
+/// The same stream as it is sent: each unit is known from its decoding time on, in datagrams or in pieces.
+fn as_sent(types: [StreamType; 2], units: &[Given], rate: u64, in_datagrams: bool) -> Vec<u8> {
+    let program = Program::of_video(types[0]).with_track(types[1]);
+    let rate = Bitrate::from_bps(rate);
+    let stream = match in_datagrams {
+        true => ConstantPacketizer::new(program, rate, DataSize::from_bytes(1_500), None),
+        false => ConstantPacketizer::continuous(program, rate),
+    };
+    let mut stream = stream.unwrap();
+    let mut out = Vec::new();
+    for (number, Given { track, decode, presentation, random_access, bytes }) in (0..).zip(units) {
+        let at = Duration::from_nanos(decode * 1_000_000_000 / 90_000);
+        while stream.next_due().is_some_and(|due| due < at) {
+            out.extend(stream.next_group().bytes);
+        }
+        let (presentation, decode, duration) = (*presentation as u32, *decode as u32, Duration::ZERO);
+        let (track, random_access) = (*track, *random_access);
+        stream.handle_frame(&Frame { track, bytes, presentation, decode, duration, random_access }, number).unwrap();
+    }
+    while stream.waiting() > DataSize::ZERO {
+        out.extend(stream.next_group().bytes);
+    }
+    out
+}
+
+#[test]
+fn streams_that_are_made_as_they_are_sent_keep_to_the_same_buffers() {
+    for (types, in_datagrams) in PAIRS.into_iter().flat_map(|types| [(types, true), (types, false)]) {
+        let units = made_up(types, 3_600, 112);
+        let least = just_enough(types, &units) * 11 / 10;
+        for rate in [least, 12_000_000] {
+            let stream = as_sent(types, &units, rate, in_datagrams);
+            let faults = judge(&stream, &buffers(types[0], &headers(types[0], 112)));
+            assert_eq!(faults, Faults::new(), "{types:?}, {rate} bit/s, datagrams: {in_datagrams}");
         }
     }
 }

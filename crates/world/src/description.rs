@@ -111,7 +111,7 @@ fn flow_json(setup: &FlowSetup, flow: &FlowOutcome, has_clock_references: bool) 
         FlowStatus::Failed(reason) => Some(reason),
         FlowStatus::Complete | FlowStatus::Partial => None,
     };
-    json!({
+    let mut document = json!({
         "name": setup.name(),
         "transport": setup.transport(),
         "clock_references": has_clock_references || sends_clock_references(setup.transport()),
@@ -121,7 +121,11 @@ fn flow_json(setup: &FlowSetup, flow: &FlowOutcome, has_clock_references: bool) 
         "received_bytes": flow.kept_bytes,
         "rejected": flow.received.rejected,
         "rejections": flow.received.rejections,
-    })
+    });
+    if let Some(bytes) = flow.sent.stuffing {
+        document["stuffing_bytes"] = bytes.into();
+    }
+    document
 }
 
 /// Whether a transport sends datagrams of a transport stream without RTP, which have a clock reference each and no number.

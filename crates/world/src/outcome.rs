@@ -16,6 +16,7 @@ pub fn flow_log(setup: &FlowSetup, flow: &mut FlowOutcome, packets: FlowPackets)
         transport: setup.transport().to_owned(),
         status: flow.status.clone(),
         frames: setup.facts_as_sent(&mut flow.sent),
+        stuffing: flow.sent.stuffing,
         bulk: flow.bulk,
         rtcp: rtcp_records(&flow.sent, &flow.received),
         frame_events: take(&mut flow.sent.frame_events),

@@ -344,6 +344,7 @@ impl<P: Placed> State<P> {
                 | SenderEvent::Renumbered { .. }
                 | SenderEvent::FirstByte { .. }
                 | SenderEvent::Packet { .. }
+                | SenderEvent::Stuffing { .. }
                 | SenderEvent::Datagram { .. } => {}
             }
         }

@@ -2,6 +2,7 @@
 //! their names say.
 
 use framewire_scenario::{self as scenario, FlowKind, Text};
+use framewire_units::Bitrate;
 use pyo3::prelude::*;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -42,6 +43,8 @@ struct DatagramFlow {
     rtcp: Option<&'static str>,
     send_buffer: Option<u64>,
     pacing: Option<&'static str>,
+    /// In bit/s.
+    ts_rate: Option<u64>,
 }
 
 /// The movie as a stream of bytes.
@@ -51,6 +54,8 @@ struct StreamFlow {
     send_buffer: Option<u64>,
     unsent_limit: Option<u64>,
     pacing: Option<&'static str>,
+    /// In bit/s.
+    ts_rate: Option<u64>,
 }
 
 /// Levels of a ladder, in datagrams.
@@ -99,12 +104,14 @@ pub(super) fn of(py: Python<'_>, flow: &scenario::Flow) -> PyResult<Py<PyAny>> {
                 rtcp: own.rtcp.map(|rtcp| rtcp.as_str()),
                 send_buffer,
                 pacing: own.pacing.map(|pacing| pacing.as_str()),
+                ts_rate: own.ts_rate.map(Bitrate::as_bps),
             };
             Py::new(py, every.add_subclass(own))?.into_any()
         }
         FlowKind::Stream(own) => {
             let (rtcp, pacing) = (own.rtcp.map(|rtcp| rtcp.as_str()), own.pacing.map(|pacing| pacing.as_str()));
-            Py::new(py, every.add_subclass(StreamFlow { rtcp, send_buffer, unsent_limit, pacing }))?.into_any()
+            let ts_rate = own.ts_rate.map(Bitrate::as_bps);
+            Py::new(py, every.add_subclass(StreamFlow { rtcp, send_buffer, unsent_limit, pacing, ts_rate }))?.into_any()
         }
         FlowKind::Adaptive(own) => {
             let start_s = own.start.as_secs_f64();

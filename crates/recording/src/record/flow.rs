@@ -71,6 +71,8 @@ pub struct FlowLog {
     /// Where in the byte stream each frame ends that was written to its end, in the order of these events: with what its
     /// packets have beside it. Empty on datagrams, and where the stream is nothing but frames.
     pub frame_ends: Vec<u64>,
+    /// Bytes of null packets that entered the sender's socket; `None` but of a transport stream of constant rate.
+    pub stuffing: Option<u64>,
     /// What a bulk flow carried; `None` for others.
     pub bulk: Option<BulkTotals>,
     /// What the receiver's application gave out; `None` with the lab's own receivers, which say what they got.

@@ -3,13 +3,13 @@
 use framewire_transport::datagram::Overflow;
 use framewire_transport::queue::QueueKind;
 use framewire_transport::{Spread, TransportKind};
-use framewire_units::DataSize;
+use framewire_units::{Bitrate, DataSize};
 use framewire_wire::rtp_payload::PacketRule;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::pacing::{self, Pacing};
-use super::{Damaged, Rtcp, damaged, queue, rtcp, send_buffer};
+use super::{Damaged, Rtcp, damaged, queue, rtcp, send_buffer, ts_rate};
 use crate::error::ScenarioError;
 use crate::section::Section;
 use crate::{names, text};
@@ -49,6 +49,12 @@ pub struct DatagramFlow {
     /// What paces the sender; present exactly for `tcp` and `udp-blocking`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pacing: Option<Pacing>,
+    /// The constant rate of the transport stream, filled up with packets without content; only for those before which nothing is given
+    /// up, absent: it varies.
+    // A flow whose rate varies is written as before there was the key.
+    #[serde(serialize_with = "text::serialize_optional", skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "text::schema::<Bitrate>")]
+    pub ts_rate: Option<Bitrate>,
     /// Which frame goes next, and how much may wait.
     #[serde(flatten, serialize_with = "queue::serialize")]
     #[schemars(flatten, with = "queue::Keys")]
@@ -62,6 +68,7 @@ impl DatagramFlow {
             damaged::keys(kind),
             rtcp::keys(kind),
             pacing::keys(kind),
+            ts_rate::keys(kind),
             queue::keys(kind),
         ]
         .concat()
@@ -72,15 +79,18 @@ impl DatagramFlow {
         transport: TransportKind,
         overflow: Overflow,
     ) -> Result<Self, ScenarioError> {
+        let spread = section.text("spread")?.unwrap_or(Spread::AtOnce);
+        let pacing = pacing::read(section, transport)?;
         Ok(Self {
             transport,
             overflow,
             packets: section.text("packets")?.unwrap_or(PacketRule::Full),
-            spread: section.text("spread")?.unwrap_or(Spread::AtOnce),
+            spread,
             damaged: section.text("damaged")?.unwrap_or(Damaged::Discard),
             rtcp: rtcp::read(section, transport)?,
             send_buffer: send_buffer(section, transport.profile())?,
-            pacing: pacing::read(section, transport)?,
+            pacing,
+            ts_rate: ts_rate::read(section, transport, pacing, spread != Spread::AtOnce)?,
             queue: queue::read(section, transport)?,
         })
     }

@@ -15,6 +15,7 @@ mod spread;
 mod stream;
 mod tcp;
 mod tcp_options;
+mod ts_rate;
 mod vtp;
 
 use std::borrow::Cow;
@@ -285,7 +286,11 @@ fn refuse_foreign_keys(section: &Section, transport: Transport) -> Result<(), Sc
         None => Ok(()),
         Some(foreign) => {
             let owners = Transport::names_of(|transport| FlowKind::keys(transport).contains(&foreign));
-            let reason = if foreign == "damaged" { format!(", {}", damaged::REASON) } else { String::new() };
+            let reason = match foreign {
+                "damaged" => format!(", {}", damaged::REASON),
+                "ts_rate" => format!(", {}", ts_rate::REASON),
+                _ => String::new(),
+            };
             let problem = format!("means nothing for transport {transport}; it is a key of {owners}{reason}");
             Err(ScenarioError::new(section.key(foreign), problem))
         }

@@ -2,14 +2,16 @@
 
 use framewire_transport::TransportKind;
 use framewire_transport::queue::QueueKind;
+use framewire_units::Bitrate;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::pacing::{self, Pacing};
 use super::tcp::Tcp;
-use super::{Rtcp, queue, rtcp};
+use super::{Rtcp, queue, rtcp, ts_rate};
 use crate::error::ScenarioError;
 use crate::section::Section;
+use crate::text;
 
 /// The movie as a stream of bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -20,6 +22,12 @@ pub struct StreamFlow {
     /// What paces the sender; present exactly for `tcp` and `udp-blocking`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pacing: Option<Pacing>,
+    /// The constant rate of the transport stream, filled up with packets without content; only for those before which nothing is given
+    /// up, absent: it varies.
+    // A flow whose rate varies is written as before there was the key.
+    #[serde(serialize_with = "text::serialize_optional", skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "text::schema::<Bitrate>")]
+    pub ts_rate: Option<Bitrate>,
     /// Which reports its ends send each other; present exactly for `rtsp`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rtcp: Option<Rtcp>,
@@ -34,13 +42,15 @@ pub struct StreamFlow {
 
 impl StreamFlow {
     pub(super) fn keys(kind: TransportKind) -> Vec<&'static str> {
-        [pacing::keys(kind), rtcp::keys(kind), Tcp::KEYS, queue::keys(kind)].concat()
+        [pacing::keys(kind), ts_rate::keys(kind), rtcp::keys(kind), Tcp::KEYS, queue::keys(kind)].concat()
     }
 
     pub(super) fn read(section: &mut Section, transport: TransportKind) -> Result<Self, ScenarioError> {
+        let pacing = pacing::read(section, transport)?;
         Ok(Self {
             transport,
-            pacing: pacing::read(section, transport)?,
+            pacing,
+            ts_rate: ts_rate::read(section, transport, pacing, false)?,
             rtcp: rtcp::read(section, transport)?,
             tcp: Tcp::read(section, transport.profile())?,
             queue: queue::read(section, transport)?,

@@ -3,7 +3,7 @@
 use framewire_scenario::{self as scenario, Damaged, Rtcp};
 use framewire_transport::queue::FrameQueue;
 use framewire_transport::registry::Session;
-use framewire_transport::{DatagramReceiver, DatagramSender, Overflow, Spread};
+use framewire_transport::{Carrier, DatagramReceiver, DatagramSender, Overflow, Spread};
 use framewire_units::{Seed, Timestamp};
 use framewire_wire::rtcp::RtcpBandwidth;
 
@@ -46,7 +46,7 @@ impl DatagramSetup {
         plan: SendingPlan,
         ssrc: u32,
     ) -> Result<Self, BuildError> {
-        let movie = MovieSetup::new(plan, own.transport, own.queue, own.pacing);
+        let movie = MovieSetup::new(plan, own.transport, own.queue, own.pacing).at_rate(own.ts_rate);
         let packets = MoviePackets::new(&movie, &common, own.packets, ssrc)?
             .expect("invariant: an elementary stream does not go in datagrams");
         let error_reports = own.transport.wants_error_reports();
@@ -127,8 +127,10 @@ impl DatagramSetup {
 
     /// The sender's side.
     pub fn sender(&self) -> SenderSession {
-        let half = DatagramSender::new(self.movie.queue(), self.packets.packetizer(), self.overflow);
-        let half = SendingHalf::Datagram(half.with_spread(self.spread));
+        let half = self.packets.constant(Carrier::Datagrams(self.overflow)).unwrap_or_else(|| {
+            let half = DatagramSender::new(self.movie.queue(), self.packets.packetizer(), self.overflow);
+            SendingHalf::Datagram(half.with_spread(self.spread))
+        });
         // Sound is never given up for want of room.
         let of_sound = |sound: &SoundStream| DatagramSender::new(FrameQueue::direct(), sound.packets(), Overflow::Wait);
         let session = self.movie.sender(half, &self.common).over(self.channels_of_halves());

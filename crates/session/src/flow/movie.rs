@@ -5,7 +5,7 @@ use framewire_scenario::{Pacing, Rtcp};
 use framewire_transport::TransportKind;
 use framewire_transport::queue::{FrameQueue, QueueKind};
 use framewire_transport::registry::Parts;
-use framewire_units::Seed;
+use framewire_units::{Bitrate, Seed};
 use framewire_wire::rtp_payload::CLOCK_RATE;
 
 use super::CommonSetup;
@@ -22,12 +22,24 @@ pub(super) struct MovieSetup {
     kind: TransportKind,
     queue: QueueKind,
     pub(super) pacing: Pacing,
+    /// The constant rate of its transport stream; `None`: it varies, or there is none.
+    ts_rate: Option<Bitrate>,
 }
 
 impl MovieSetup {
     pub(super) fn new(plan: SendingPlan, kind: TransportKind, queue: QueueKind, pacing: Option<Pacing>) -> Self {
         let pacing = pacing.unwrap_or(Pacing::Sender);
-        Self { plan, kind, queue, pacing }
+        Self { plan, kind, queue, pacing, ts_rate: None }
+    }
+
+    /// The same whose transport stream has this constant rate.
+    pub(super) fn at_rate(self, ts_rate: Option<Bitrate>) -> Self {
+        Self { ts_rate, ..self }
+    }
+
+    /// The constant rate of its transport stream, where it has one.
+    pub(super) fn ts_rate(&self) -> Option<Bitrate> {
+        self.ts_rate
     }
 
     pub(super) fn queue(&self) -> FrameQueue<Bytes> {

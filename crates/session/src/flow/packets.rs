@@ -2,10 +2,12 @@
 
 use framewire_media::access_unit::Codec;
 use framewire_transport::registry::{Format, RtpContent, Session, payload_format, sound_type, stream_type};
-use framewire_transport::{Depacketizer, PacketStreamReceiver, Packetizer, RtpPackets, RtpReader, StreamSender};
-use framewire_units::DataSize;
+use framewire_transport::{
+    Carrier, ConstantSender, Depacketizer, PacketStreamReceiver, Packetizer, RtpPackets, RtpReader, StreamSender,
+};
+use framewire_units::{Bitrate, DataSize};
 use framewire_wire::mp4;
-use framewire_wire::mpeg_ts::{self, Demultiplexer, Program};
+use framewire_wire::mpeg_ts::{self, ConstantPacketizer, Demultiplexer, Program};
 use framewire_wire::rtp_payload::{self, Limits, PacketRule, PayloadFormat, StreamOrigin};
 use framewire_wire::rtsp::StreamStart;
 
@@ -14,8 +16,10 @@ use super::movie::MovieSetup;
 use super::sound::{DescribedSound, SoundStream};
 use super::{BuildError, CommonSetup};
 use crate::exchange::rtsp::{RTP_CHANNEL, RtspSetup, SOUND_RTP_CHANNEL};
+use crate::plan::SendingPlan;
 use crate::receiver::ReceivingHalf;
 use crate::rtcp::RtcpSetup;
+use crate::sender::SendingHalf;
 
 /// First RTP sequence number. RFC 3550, 5.1 wants it random against known-plaintext attacks; nothing is encrypted
 /// here, and runs are to be repeatable.
@@ -33,7 +37,13 @@ pub(super) enum MoviePackets {
         sound: Option<SoundStream>,
     },
     /// Of a transport stream; with an origin in RTP.
-    TransportStream { packetizer: mpeg_ts::Packetizer, program: Program, origin: Option<StreamOrigin> },
+    TransportStream {
+        packetizer: mpeg_ts::Packetizer,
+        /// Where it has a constant rate: what makes it.
+        constant: Option<Box<ConstantPacketizer>>,
+        program: Program,
+        origin: Option<StreamOrigin>,
+    },
     /// Samples of an MP4 file.
     File(MovieFile),
     /// Fragments of one.
@@ -86,7 +96,10 @@ impl MoviePackets {
                 };
                 let packetizer = packetizer.map_err(|error| common.refuse(error))?;
                 let packetizer = packetizer.with_reordering(movie.plan.longest_reordering());
-                Ok(Some(Self::TransportStream { packetizer, program, origin }))
+                let mtu = parts.socket.overflow().map(|_| mtu);
+                let constant = movie.ts_rate().map(|rate| at_constant_rate(&movie.plan, &program, rate, mtu, origin));
+                let constant = constant.transpose().map_err(|reason| common.refuse(reason))?.map(Box::new);
+                Ok(Some(Self::TransportStream { packetizer, constant, program, origin }))
             }
         }
     }
@@ -136,6 +149,12 @@ impl MoviePackets {
     /// The sound that has packets of RTP for itself.
     pub(super) fn sound(&self) -> Option<&SoundStream> {
         if let Self::Rtp { sound, .. } = self { sound.as_ref() } else { None }
+    }
+
+    /// The sending half of a stream of constant rate; `None` of what has none.
+    pub(super) fn constant(&self, carrier: Carrier) -> Option<SendingHalf> {
+        let Self::TransportStream { constant: Some(constant), .. } = self else { return None };
+        Some(SendingHalf::Constant(ConstantSender::new((**constant).clone(), carrier)))
     }
 
     /// A sending half over a stream of bytes in this session, whose frames go in packets.
@@ -245,6 +264,31 @@ impl ExpectedPackets {
             }
             _ => unreachable!("invariant: it is asked of frames in RTP"),
         }
+    }
+}
+
+/// What makes a transport stream of constant rate, in datagrams of an `mtu` or as a stream of bytes.
+///
+/// # Errors
+/// When the rate is too low for the movie and its sound, with the lowest one that is not.
+fn at_constant_rate(
+    plan: &SendingPlan,
+    program: &Program,
+    rate: Bitrate,
+    mtu: Option<DataSize>,
+    origin: Option<StreamOrigin>,
+) -> Result<ConstantPacketizer, String> {
+    let stream = match mtu {
+        Some(mtu) => ConstantPacketizer::new(program.clone(), rate, mtu, origin),
+        None => ConstantPacketizer::continuous(program.clone(), rate),
+    };
+    let stream = stream.map_err(|error| error.to_string())?.with_reordering(plan.longest_reordering());
+    let least = stream.least_rate(&plan.planned_units());
+    match rate < least {
+        true => Err(format!(
+            "ts_rate = \"{rate}\" is too low: this movie needs {least} for every frame to be there when it is decoded"
+        )),
+        false => Ok(stream),
     }
 }
 

@@ -29,22 +29,21 @@ pub(crate) enum Carried {
 impl StreamSetup {
     /// The sender's side, from the beginning or from a byte of a file on; and how many bytes of what is sent stand before that.
     pub(crate) fn played_from(&self, byte: u64, playback: &Playback) -> (SenderSession, u64) {
-        let half = StreamSender::new(self.movie.queue(), self.connection.unsent_limit);
-        let sender = |half| self.movie.sender(SendingHalf::Stream(half), &self.common).playing_as(playback);
+        let sender = |half| self.movie.sender(half, &self.common).playing_as(playback);
+        let half = || StreamSender::new(self.movie.queue(), self.connection.unsent_limit);
         match &self.packets {
             Some(MoviePackets::File(file)) => {
                 let place = file.from(byte);
-                let mut half = half.in_format(place.samples);
+                let mut half = half().in_format(place.samples);
                 place.index.into_iter().for_each(|index| half.handle_message(index));
-                (sender(half).of_file(place.before), place.skipped)
+                (sender(SendingHalf::Stream(half)).of_file(place.before), place.skipped)
             }
             Some(MoviePackets::Fragments(file)) => {
-                let mut half = half.in_format(file.fragments.clone());
+                let mut half = half().in_format(file.fragments.clone());
                 half.handle_message(file.index.clone());
-                (sender(half), 0)
+                (sender(SendingHalf::Stream(half)), 0)
             }
-            Some(packets) => (sender(packets.sender(half, self.movie.parts().session)), 0),
-            None => (sender(half), 0),
+            _ => (sender(self.half()), 0),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use framewire_scenario::{self as scenario, Pacing};
 use framewire_transport::registry::Session;
-use framewire_transport::{Pacing as ReceiverPacing, StreamReceiver, StreamSender};
+use framewire_transport::{Carrier, Pacing as ReceiverPacing, StreamReceiver, StreamSender};
 use framewire_units::{Seed, Timestamp};
 use framewire_wire::rtp_payload::PacketRule;
 
@@ -41,7 +41,7 @@ impl StreamSetup {
         ssrc: u32,
     ) -> Result<Self, BuildError> {
         let connection = common.connection(&own.tcp);
-        let movie = MovieSetup::new(plan, own.transport, own.queue, own.pacing);
+        let movie = MovieSetup::new(plan, own.transport, own.queue, own.pacing).at_rate(own.ts_rate);
         let packets = MoviePackets::new(&movie, &common, PacketRule::Full, ssrc)?;
         let in_rtsp = packets.as_ref().filter(|_| movie.parts().session == Session::Rtsp);
         let reports =
@@ -89,17 +89,20 @@ impl StreamSetup {
 
     /// The sender's side.
     pub fn sender(&self) -> SenderSession {
-        let half = StreamSender::new(self.movie.queue(), self.connection.unsent_limit);
-        let half = match &self.packets {
-            Some(packets) => packets.sender(half, self.movie.parts().session),
-            None => half,
-        };
         let exchange = self
             .fetched()
             .map(|fetched| Box::new(HttpServerExchange::new(&fetched, Timestamp::ZERO)) as Box<dyn ServerExchange>);
         let exchange = exchange.or_else(|| self.rtsp.as_ref().map(RtspSetup::server_exchange));
-        let session = self.movie.sender(SendingHalf::Stream(half), &self.common).over(self.channels_of_halves());
+        let session = self.movie.sender(self.half(), &self.common).over(self.channels_of_halves());
         session.with_responses(exchange.map(|exchange| ResponseChannel::new(exchange, MOVIE_CHANNEL)))
+    }
+
+    /// What sends the movie from its beginning on.
+    pub(super) fn half(&self) -> SendingHalf {
+        let half = StreamSender::new(self.movie.queue(), self.connection.unsent_limit);
+        let Some(packets) = &self.packets else { return SendingHalf::Stream(half) };
+        let in_packets = || SendingHalf::Stream(packets.sender(half, self.movie.parts().session));
+        packets.constant(Carrier::Stream).unwrap_or_else(in_packets)
     }
 
     /// True where it is sent as a file whose index has all its samples.

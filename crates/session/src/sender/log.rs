@@ -29,6 +29,8 @@ pub struct SenderLog {
     pub renumbered: Spool<(u32, Renumbering, Option<u32>)>,
     /// When the receiver asked for the movie, from when on its frames are due; `None` where it need not.
     pub begun: Option<Timestamp>,
+    /// Bytes of null packets that entered the socket; `None` but of a transport stream of constant rate.
+    pub stuffing: Option<u64>,
     /// What was said by RTCP, of each track that has packets of its own; none where the flow has none.
     pub rtcp: Vec<RtcpLog>,
 }
@@ -80,8 +82,8 @@ impl SenderSession {
                 *count += u32::from(frame < self.programme.len());
                 self.record(frame, at, FrameEventKind::Discarded { place, rule: rule.to_owned() });
             }
+            SenderEvent::Stuffing { bytes } => *self.log.stuffing.get_or_insert(0) += bytes.as_bytes(),
             SenderEvent::Datagram { frame, sequence, size, headers, at, sent } => {
-                let frame = Some(frame);
                 self.log.datagrams.push(DatagramSent { sequence, frame, part: None, size, headers, at, sent });
             }
         }

@@ -5,7 +5,7 @@ use framewire_transport::event::SenderEvent;
 use framewire_transport::frame::OutgoingFrame;
 use framewire_transport::queue::FrameQueue;
 use framewire_transport::socket::SocketError;
-use framewire_transport::{DatagramSender, OutgoingSound, StreamSender, WriteProgress};
+use framewire_transport::{ConstantSender, DatagramSender, OutgoingSound, StreamSender, WriteProgress};
 use framewire_units::Timestamp;
 
 use crate::half::OneChannel;
@@ -17,6 +17,8 @@ pub enum SendingHalf {
     Datagram(DatagramSender),
     /// Over a byte stream.
     Stream(StreamSender),
+    /// Over either as a transport stream of constant rate.
+    Constant(ConstantSender),
 }
 
 impl SendingHalf {
@@ -24,6 +26,7 @@ impl SendingHalf {
         match self {
             Self::Datagram(half) => half.wants_frame(),
             Self::Stream(half) => half.wants_frame(),
+            Self::Constant(half) => half.wants_frame(),
         }
     }
 
@@ -31,6 +34,7 @@ impl SendingHalf {
         match self {
             Self::Datagram(half) => half.handle_frame(now, frame),
             Self::Stream(half) => half.handle_frame(now, frame),
+            Self::Constant(half) => half.handle_frame(now, frame),
         }
     }
 
@@ -38,6 +42,7 @@ impl SendingHalf {
         match self {
             Self::Datagram(half) => half.handle_sound(now, sound),
             Self::Stream(half) => half.handle_sound(now, sound),
+            Self::Constant(half) => half.handle_sound(now, sound),
         }
     }
 
@@ -45,13 +50,16 @@ impl SendingHalf {
         match self {
             Self::Datagram(half) => half.handle_end(now),
             Self::Stream(half) => half.handle_end(now),
+            Self::Constant(half) => half.handle_end(now),
         }
     }
 
     /// Takes a message of the session, which goes on the same stream.
     pub(super) fn handle_message(&mut self, message: Vec<u8>) {
-        if let Self::Stream(half) = self {
-            half.handle_message(message);
+        match self {
+            Self::Stream(half) => half.handle_message(message),
+            Self::Constant(half) => half.handle_message(message),
+            Self::Datagram(_) => {}
         }
     }
 
@@ -64,6 +72,7 @@ impl SendingHalf {
         match self {
             Self::Datagram(half) => half.handle_abort(now),
             Self::Stream(half) => half.handle_abort(now),
+            Self::Constant(half) => half.handle_abort(now),
         }
     }
 
@@ -72,6 +81,9 @@ impl SendingHalf {
         match self {
             Self::Datagram(half) => half.handle_seek(now, queue),
             Self::Stream(half) => half.handle_seek(now, queue),
+            Self::Constant(_) => {
+                unreachable!("invariant: what is gone to another place in is RTSP, which carries no transport stream")
+            }
         }
     }
 
@@ -80,6 +92,7 @@ impl SendingHalf {
         match self {
             Self::Datagram(half) => [half.next_number(), None],
             Self::Stream(half) => half.next_numbers(),
+            Self::Constant(_) => [None; 2],
         }
     }
 
@@ -91,13 +104,20 @@ impl SendingHalf {
         match self {
             Self::Datagram(half) => half.poll_write(now, socket),
             Self::Stream(half) => half.poll_write(now, socket),
+            Self::Constant(half) => half.poll_write(now, socket),
         }
+    }
+
+    /// True where nothing is left of what was given, and null packets go until there is more.
+    pub(super) fn sends_stuffing_alone(&self) -> bool {
+        if let Self::Constant(half) = self { half.sends_stuffing_alone() } else { false }
     }
 
     pub(super) fn next_timeout(&self) -> Option<Timestamp> {
         match self {
             Self::Datagram(half) => half.next_timeout(),
             Self::Stream(_) => None,
+            Self::Constant(half) => half.next_timeout(),
         }
     }
 
@@ -105,6 +125,7 @@ impl SendingHalf {
         match self {
             Self::Datagram(half) => half.poll_event(),
             Self::Stream(half) => half.poll_event(),
+            Self::Constant(half) => half.poll_event(),
         }
     }
 
@@ -112,6 +133,7 @@ impl SendingHalf {
         match self {
             Self::Datagram(half) => half.is_finished(),
             Self::Stream(half) => half.is_finished(),
+            Self::Constant(half) => half.is_finished(),
         }
     }
 }

@@ -254,7 +254,7 @@ impl DatagramSender {
 
     fn pop_datagram(&mut self, at: Timestamp, sending: &mut Sending, sent: bool) {
         if let Some(datagram) = sending.datagrams.pop_front() {
-            let (frame, size) = (sending.frame, datagram.bytes.len() as u32);
+            let (frame, size) = (Some(sending.frame), datagram.bytes.len() as u32);
             let Datagram { sequence, headers, .. } = datagram;
             self.events.push_back(SenderEvent::Datagram { frame, sequence, size, headers, at, sent });
         }

@@ -37,7 +37,7 @@ fn drive(half: &mut DatagramSender, now: Timestamp, socket: &mut ToyDatagrams) -
 fn times(half: &mut DatagramSender) -> Vec<(u32, Timestamp, bool)> {
     let events = std::iter::from_fn(|| half.poll_event());
     let time = |event| match event {
-        SenderEvent::Datagram { frame, at, sent, .. } => Some((frame, at, sent)),
+        SenderEvent::Datagram { frame: Some(frame), at, sent, .. } => Some((frame, at, sent)),
         _ => None,
     };
     events.filter_map(time).collect()

@@ -36,7 +36,7 @@ fn socket(outcomes: &[DatagramSend]) -> ToyDatagrams {
 /// Which datagrams were sent, by frame.
 fn fates(events: &[SenderEvent]) -> Vec<(u32, bool)> {
     let fate = |event: &SenderEvent| match event {
-        SenderEvent::Datagram { frame, sent, .. } => Some((*frame, *sent)),
+        SenderEvent::Datagram { frame: Some(frame), sent, .. } => Some((*frame, *sent)),
         _ => None,
     };
     events.iter().filter_map(fate).collect()
@@ -289,7 +289,7 @@ proptest! {
         let whole = whole(&log);
         for &id in &whole {
             let video = log.iter().filter_map(|event| match event {
-                SenderEvent::Datagram { frame, size, headers, .. } if *frame == id => Some(size - u32::from(*headers)),
+                SenderEvent::Datagram { frame, size, headers, .. } if *frame == Some(id) => Some(size - u32::from(*headers)),
                 _ => None,
             });
             prop_assert_eq!(video.sum::<u32>() as usize, frames[id as usize].bytes.len(), "headers are no video");

@@ -30,7 +30,8 @@ fn short(events: &[SenderEvent]) -> String {
         SenderEvent::Packet { octets, .. } => format!("r{octets}"),
         SenderEvent::LastByte { frame, .. } => format!("l{frame}"),
         SenderEvent::Discarded { frame, .. } => format!("d{frame}"),
-        SenderEvent::Datagram { frame, .. } => format!("p{frame}"),
+        SenderEvent::Datagram { frame, .. } => format!("p{frame:?}"),
+        SenderEvent::Stuffing { bytes } => format!("s{}", bytes.as_bytes()),
     };
     events.iter().map(name).collect::<Vec<_>>().join(" ")
 }

@@ -22,7 +22,7 @@ use super::writer::{REFERENCE_TICKS, TABLE_PACKETS, TABLE_TICKS, Writer, ticks};
 const REFERENCE_BYTE: u64 = 10;
 
 /// Bytes of an adaptation field with a clock reference and private data (2.4.3.4), but for those.
-const ADAPTATION: usize = 9;
+pub(super) const ADAPTATION: usize = 9;
 
 /// Tables before a unit where decoding can begin stand there only if the last ones are so old: the system buffer is emptied at
 /// 80 kbit/s, if the whole has no more than 5 Mbit/s (Rbx_sys, 2.4.2.3), and the two packets are 3,008 bits.
@@ -58,9 +58,34 @@ struct Waiting {
     has_tables: bool,
     private: Vec<u8>,
     bytes: Vec<u8>,
+    /// How many of these are before the unit itself.
+    head: usize,
     taken: usize,
+    /// When it is sent at the earliest.
+    start: u64,
     /// When it is decoded.
     due: u64,
+    /// By which its caller knows it.
+    number: u32,
+}
+
+/// Packets that leave together, in one datagram or as one piece of a stream: at most one unit has something in them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Group {
+    pub part: Option<Part>,
+    /// Packets without content.
+    pub null: usize,
+}
+
+/// What a group has of a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    pub track: usize,
+    pub number: u32,
+    /// Bytes of the unit itself.
+    pub bytes: usize,
+    /// Behind which packet of the group the unit ends, where it does.
+    pub end: Option<usize>,
 }
 
 impl Waiting {
@@ -95,26 +120,116 @@ impl ConstantRate {
     /// Takes a unit, and appends the packets before its time: what waits, and what fills.
     pub(super) fn put(&mut self, unit: &Prepared<'_>, writer: &mut Writer, out: &mut Vec<u8>) -> Result<(), UnitError> {
         let origin = self.origin.unwrap_or(unit.start);
-        let waiting = Waiting {
-            random_access: unit.random_access,
-            has_tables: unit.track == 0 && unit.random_access,
-            private: unit.private.to_vec(),
-            bytes: [unit.payload.head, unit.payload.body].concat(),
-            taken: 0,
-            due: unit.start + self.delay,
-        };
+        let waiting = self.waiting_of(unit, 0);
         self.check(&waiting, unit.start, origin)?;
         self.origin = Some(origin);
         while self.begin(self.packets) < unit.start {
             self.write(writer, out);
         }
+        self.wait(unit, waiting);
+        Ok(())
+    }
+
+    /// Takes a unit, and writes nothing: its packets are asked for by [`group`](Self::group).
+    pub(super) fn take(&mut self, unit: &Prepared<'_>, number: u32) {
+        self.origin.get_or_insert(unit.start);
+        self.wait(unit, self.waiting_of(unit, number));
+    }
+
+    fn waiting_of(&self, unit: &Prepared<'_>, number: u32) -> Waiting {
+        Waiting {
+            random_access: unit.random_access,
+            has_tables: unit.track == 0 && unit.random_access,
+            private: unit.private.to_vec(),
+            bytes: [unit.payload.head, unit.payload.body].concat(),
+            head: unit.payload.head.len(),
+            taken: 0,
+            start: unit.start,
+            due: unit.start + self.delay,
+            number,
+        }
+    }
+
+    fn wait(&mut self, unit: &Prepared<'_>, waiting: Waiting) {
         let lane = &mut self.lanes[unit.track];
         if unit.random_access || unit.track != 0 {
             lane.buffers.learn(unit.payload.body);
         }
         lane.units.push_back(waiting);
         self.urgent_at = None;
-        Ok(())
+    }
+
+    /// Bytes of units that wait.
+    pub(super) fn bytes_waiting(&self) -> u64 {
+        self.waiting().map(|unit| (unit.bytes.len() - unit.taken) as u64).sum()
+    }
+
+    /// When the next packet is due, from the first unit's time on, in ticks of the system clock; `None` before that.
+    pub(super) fn next_due(&self) -> Option<u64> {
+        self.origin.map(|_| self.span(self.packets))
+    }
+
+    /// Appends the packets that leave together next, up to `most`: fewer where a unit ends and another one can begin. Where it is
+    /// `numbered` the first one that can have it has a clock reference, by which the group can be known.
+    pub(super) fn group(&mut self, most: usize, numbered: bool, writer: &mut Writer, out: &mut Vec<u8>) -> Group {
+        let (begin, mut group, mut wants_number) = (self.packets, Group::default(), numbered);
+        let end = begin + most as u64;
+        while self.packets < end {
+            let room = end - self.packets;
+            let has_room = room > TABLE_PACKETS as u64;
+            if has_room && writer.wants_tables(self.begin(end + 1 + TABLE_PACKETS as u64)) {
+                self.put_tables(writer, out);
+                continue;
+            }
+            // A unit whose time comes in the middle begins with the next one, whether it is known already or not.
+            let chosen = self.choose(self.begin(begin));
+            match (chosen, group.part) {
+                (Some(track), Some(part)) if part.end.is_some() || part.track != track => return group,
+                (Some(track), part) => {
+                    let front = self.lanes[track].units.front().expect("invariant: what was chosen waits");
+                    let begins = front.taken == 0 && front.has_tables;
+                    let now = self.begin(self.packets);
+                    if begins && writer.wants_tables(now + TABLE_TICKS - TABLE_PAUSE) {
+                        if !has_room {
+                            // The next group begins with them.
+                            self.fill(&mut wants_number, &mut group, writer, out);
+                        } else {
+                            self.put_tables(writer, out);
+                        }
+                        continue;
+                    }
+                    let wants_reference = self.wants_reference(writer);
+                    if track != 0 && wants_reference {
+                        self.put_reference(writer, out);
+                        wants_number = false;
+                        continue;
+                    }
+                    let has_reference = begins || wants_reference || wants_number;
+                    let reference = has_reference.then(|| self.reference());
+                    let part = part.unwrap_or(Part { track, number: front.number, bytes: 0, end: None });
+                    let (bytes, ends) = self.put_packet(track, now, reference, writer, out);
+                    let end = ends.then_some((self.packets - begin) as usize);
+                    group.part = Some(Part { bytes: part.bytes + bytes, end, ..part });
+                    wants_number &= !has_reference;
+                }
+                (None, _) => self.fill(&mut wants_number, &mut group, writer, out),
+            }
+        }
+        group
+    }
+
+    /// Appends a packet without anything of a unit: the clock where it is due, else nothing.
+    fn fill(&mut self, wants_number: &mut bool, group: &mut Group, writer: &mut Writer, out: &mut Vec<u8>) {
+        if std::mem::take(wants_number) || self.wants_reference(writer) {
+            return self.put_reference(writer, out);
+        }
+        self.put_null(out);
+        group.null += 1;
+    }
+
+    fn put_null(&mut self, out: &mut Vec<u8>) {
+        emit_null(out);
+        self.packets += 1;
     }
 
     /// Appends what waits.
@@ -165,13 +280,15 @@ impl ConstantRate {
     }
 
     /// The track whose packet is the next: of those with room in a decoder's buffers the one that is decoded first.
-    fn choose(&mut self) -> Option<usize> {
+    /// Of those that may be sent from `opened` on.
+    fn choose(&mut self, opened: u64) -> Option<usize> {
         let now = self.begin(self.packets);
         let urgent_at = self.urgent_at.unwrap_or_else(|| self.urgent_at());
         self.urgent_at = Some(urgent_at);
         let ready = self.lanes.iter_mut().enumerate().filter_map(|(track, lane)| {
-            let due = lane.units.front()?.due;
-            (urgent_at <= now || lane.buffers.has_room(now, due)).then_some((due, std::cmp::Reverse(track)))
+            let &Waiting { start, due, .. } = lane.units.front()?;
+            let may_go = start <= opened && (urgent_at <= now || lane.buffers.has_room(now, due));
+            may_go.then_some((due, std::cmp::Reverse(track)))
         });
         ready.min().map(|(_, track)| track.0)
     }
@@ -181,13 +298,11 @@ impl ConstantRate {
         if writer.wants_tables(self.begin(self.packets + 1 + TABLE_PACKETS as u64)) {
             return self.put_tables(writer, out);
         }
-        let Some(track) = self.choose() else {
+        let Some(track) = self.choose(self.begin(self.packets)) else {
             if self.wants_reference(writer) {
                 return self.put_reference(writer, out);
             }
-            emit_null(out);
-            self.packets += 1;
-            return;
+            return self.put_null(out);
         };
         let front = self.lanes[track].units.front();
         let begins = front.is_some_and(|unit| unit.taken == 0 && unit.has_tables);
@@ -203,7 +318,15 @@ impl ConstantRate {
         self.put_packet(track, now, reference, writer, out);
     }
 
-    fn put_packet(&mut self, track: usize, now: u64, reference: Option<u64>, writer: &mut Writer, out: &mut Vec<u8>) {
+    /// Appends a packet of the unit that waits first. Returns how many bytes of the unit itself are in it, and whether it is the last one.
+    fn put_packet(
+        &mut self,
+        track: usize,
+        now: u64,
+        reference: Option<u64>,
+        writer: &mut Writer,
+        out: &mut Vec<u8>,
+    ) -> (usize, bool) {
         let Lane { units, buffers } = &mut self.lanes[track];
         let unit = units.front_mut().expect("invariant: a track with something that waits was chosen");
         let left = unit.bytes.len() - unit.taken;
@@ -211,12 +334,15 @@ impl ConstantRate {
         writer.put(track, unit.taken == 0, unit.adaptation(reference), &mut payload, out);
         let rest = payload.len();
         buffers.send(now, unit.due, (left - rest) as u64);
+        let before = unit.taken.max(unit.head);
         unit.taken += left - rest;
+        let own = unit.taken.max(unit.head) - before;
         if rest == 0 {
             units.pop_front();
         }
         self.packets += 1;
         self.urgent_at = None;
+        (own, rest == 0)
     }
 
     fn put_tables(&mut self, writer: &mut Writer, out: &mut Vec<u8>) {

@@ -107,7 +107,8 @@ impl Demultiplexer {
         self.synchroniser = synchroniser;
     }
 
-    /// Packets are missing before the next one, as the carrier of the stream says: units that are open are not complete.
+    /// Packets are missing before the next one, as the carrier of the stream says: a unit that is open is complete only where its
+    /// description shows that none of them was its own.
     pub fn lose(&mut self) {
         self.streams.iter_mut().for_each(ElementaryStream::lose_some);
         self.association.sections.lose();

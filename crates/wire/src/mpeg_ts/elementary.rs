@@ -54,6 +54,8 @@ struct OpenUnit {
     description: Option<Description>,
     random_access: bool,
     whole: bool,
+    /// How many bytes there were when packets were missing that may have been its own: whether they were says its description.
+    doubtful: Option<usize>,
     sequences: RangeInclusive<u64>,
     missing: Option<RangeInclusive<u64>>,
     datagrams: RangeInclusive<u64>,
@@ -127,11 +129,12 @@ impl ElementaryStream {
         self.continuity = Continuity::default();
     }
 
-    /// Packets are missing before the next one, it is not known how many, and perhaps none of this track.
+    /// Packets are missing before the next one, it is not known how many, and perhaps none of this track. A unit that is described
+    /// shows at its end whether any was its own, also where the continuity counter does not.
     pub(super) fn lose_some(&mut self) {
-        if let Some(open) = &mut self.open {
-            open.whole = false;
-        }
+        let Some(open) = self.open.as_mut().filter(|open| open.whole) else { return };
+        open.whole = open.description.is_some();
+        open.doubtful.get_or_insert(if open.header.is_some() { self.bytes.len() } else { 0 });
     }
 
     fn lose(&mut self, lost: RangeInclusive<u64>) {
@@ -163,6 +166,7 @@ impl ElementaryStream {
             description: adaptation.private.filter(|_| packet.unit_start).and_then(Description::parse),
             random_access: packet.unit_start && adaptation.random_access,
             whole: packet.unit_start,
+            doubtful: None,
             sequences: number..=number,
             missing: lost.filter(|_| !packet.unit_start),
             datagrams: came.datagram..=came.datagram,
@@ -211,7 +215,7 @@ impl ElementaryStream {
     /// Ends the open unit. Where its length is not known, its end is where the next one begins; `at_end` where its length
     /// was reached, or the stream ends.
     fn end(&mut self, at_end: bool, out: &mut Output) {
-        let Some(open) = self.open.take() else { return };
+        let Some(mut open) = self.open.take() else { return };
         let header = open.header;
         let has_length = match open.length() {
             Some(length) => at_end && self.bytes.len() == length,
@@ -219,6 +223,10 @@ impl ElementaryStream {
         };
         let is_described = open.description.is_none_or(|description| description.is_of(&self.bytes));
         let complete = open.whole && header.is_some() && has_length && is_described;
+        if let Some(certain) = open.doubtful.filter(|_| !complete) {
+            open.whole = false;
+            self.bytes.truncate(certain);
+        }
         let inserted = open.description.map_or(0, |description| usize::from(description.inserted));
         // Where nothing is known to be missing, and yet it is not what its sender described, it may have a gap anywhere.
         let is_beginning = !complete && !open.whole && header.is_some() && self.bytes.len() > inserted;

@@ -80,6 +80,16 @@ enum Pace {
     Constant(ConstantRate),
 }
 
+impl Pace {
+    /// That of a stream of constant rate, for the callers that made one.
+    fn constant_mut(&mut self) -> &mut ConstantRate {
+        match self {
+            Self::Constant(constant) => constant,
+            Self::Variable(_) => unreachable!("invariant: it is asked of a stream of constant rate"),
+        }
+    }
+}
+
 /// What is particular to a track.
 #[derive(Clone, Copy, Debug)]
 struct TrackState {
@@ -155,6 +165,49 @@ impl Multiplexer {
     /// # Errors
     /// When it is no unit of its track, or the rate is too low for it; nothing was then appended.
     pub fn put(&mut self, unit: &Unit<'_>, out: &mut Vec<u8>) -> Result<usize, UnitError> {
+        let before = out.len();
+        self.prepare(unit, |pace, writer, prepared| match pace {
+            Pace::Variable(variable) => {
+                variable.put(prepared, writer, out);
+                Ok(out.len() - before - unit.bytes.len())
+            }
+            Pace::Constant(constant) => constant.put(prepared, writer, out).map(|()| 0),
+        })
+    }
+
+    /// Takes a unit of a stream of constant rate, known by this number, and writes nothing.
+    ///
+    /// # Errors
+    /// As [`put`](Self::put), but for a rate that is too low.
+    pub(super) fn take(&mut self, unit: &Unit<'_>, number: u32) -> Result<(), UnitError> {
+        self.prepare(unit, |pace, _, prepared| {
+            pace.constant_mut().take(prepared, number);
+            Ok(())
+        })
+    }
+
+    /// What decides when packets of a stream of constant rate are sent, and writes them.
+    pub(super) fn constant_mut(&mut self) -> (&mut ConstantRate, &mut Writer) {
+        (self.pace.constant_mut(), &mut self.writer)
+    }
+
+    /// The same to be looked at.
+    ///
+    /// # Panics
+    /// Where the rate is variable.
+    pub(super) fn constant(&self) -> &ConstantRate {
+        match &self.pace {
+            Pace::Constant(constant) => constant,
+            Pace::Variable(_) => unreachable!("invariant: it is asked of a stream of constant rate"),
+        }
+    }
+
+    /// Makes the headers of a unit, and hands it over.
+    fn prepare<T>(
+        &mut self,
+        unit: &Unit<'_>,
+        hand_over: impl FnOnce(&mut Pace, &mut Writer, &Prepared<'_>) -> Result<T, UnitError>,
+    ) -> Result<T, UnitError> {
         let tracks = self.tracks.len();
         let track = self.tracks.get_mut(unit.track).ok_or(UnitError::Track { track: unit.track, tracks })?;
         if unit.bytes.is_empty() {
@@ -185,17 +238,9 @@ impl Multiplexer {
             start: unit.decode.saturating_mul(TICKS_PER_TIMESTAMP),
             duration: unit.duration.saturating_mul(TICKS_PER_TIMESTAMP),
         };
-        let before = out.len();
-        match &mut self.pace {
-            Pace::Variable(variable) => variable.put(&prepared, &mut self.writer, out),
-            Pace::Constant(constant) => {
-                constant.put(&prepared, &mut self.writer, out)?;
-                track.count = track.count.wrapping_add(1);
-                return Ok(0);
-            }
-        }
+        let done = hand_over(&mut self.pace, &mut self.writer, &prepared)?;
         track.count = track.count.wrapping_add(1);
-        Ok(out.len() - before - unit.bytes.len())
+        Ok(done)
     }
 
     /// The stream is over: appends what waits to `out`. At a variable rate nothing does.

@@ -48,11 +48,50 @@ pub struct Packetizer {
     multiplexer: Multiplexer,
     datagram: usize,
     rtp: Option<(StreamOrigin, u64)>,
-    /// By how much everything is presented later than given, in ticks of 90 kHz.
-    reordering: u64,
-    decodes: Unwrapper,
+    times: FrameTimes,
     references: Unwrapper,
     packets: Vec<u8>,
+}
+
+/// The times of frames and packets of audio, as units of a transport stream have them.
+#[derive(Clone, Debug)]
+pub(super) struct FrameTimes {
+    /// By how much everything is presented later than given, in ticks of 90 kHz.
+    pub reordering: u64,
+    decodes: Unwrapper,
+}
+
+impl FrameTimes {
+    pub(super) fn new() -> Self {
+        Self { reordering: 0, decodes: Unwrapper::of_rtp() }
+    }
+
+    /// The same that presents everything so much later.
+    pub(super) fn reordered(self, longest: Duration) -> Self {
+        let ticks = (longest.as_nanos() * u128::from(TIMESTAMP_CLOCK)).div_ceil(1_000_000_000);
+        Self { reordering: u64::try_from(ticks).unwrap_or(u64::MAX), ..self }
+    }
+
+    pub(super) fn unit<'a>(&mut self, frame: &Frame<'a>) -> Unit<'a> {
+        // Audio may begin before the video, and so before the begin of the stream: by less than the delay.
+        let decode = match frame.track {
+            0 => self.decodes.unwrap(frame.decode.into()),
+            _ => self.decodes.near(frame.decode.into()) as u64,
+        };
+        // A frame is presented up to half a turn later than it is decoded.
+        let later = frame.presentation.wrapping_sub(frame.decode) as i32;
+        let duration = frame.duration.as_nanos() * u128::from(TIMESTAMP_CLOCK) / 1_000_000_000;
+        let presentation = decode.wrapping_add_signed(later.into()).wrapping_add(self.reordering);
+        Unit {
+            track: frame.track,
+            bytes: frame.bytes,
+            presentation,
+            // What is not reordered is decoded when it is presented.
+            decode: if frame.track == 0 { decode } else { presentation },
+            duration: u64::try_from(duration).unwrap_or(u64::MAX),
+            random_access: frame.random_access,
+        }
+    }
 }
 
 impl Packetizer {
@@ -62,9 +101,7 @@ impl Packetizer {
     /// # Errors
     /// When the MTU has no room for three packets.
     pub fn new(program: Program, mtu: DataSize, origin: Option<StreamOrigin>) -> Result<Self, SettingsError> {
-        let header = if origin.is_some() { rtp::HEADER_LENGTH as u64 } else { 0 };
-        let fit = mtu.as_bytes().saturating_sub(IP_AND_UDP + header) / PACKET_LENGTH as u64;
-        let packets = u8::try_from(fit).unwrap_or(u8::MAX).min(PACKETS_PER_DATAGRAM);
+        let packets = packets_of_datagram(mtu, origin.is_some());
         Self::with_layout(program, Layout::Datagrams(packets), origin.map(|origin| (origin, 0)))
     }
 
@@ -82,24 +119,15 @@ impl Packetizer {
             Layout::Continuous => usize::MAX,
             Layout::Datagrams(packets) => usize::from(packets) * PACKET_LENGTH,
         };
-        let (decodes, references) = (Unwrapper::of_rtp(), Unwrapper::of_references());
-        Ok(Self {
-            multiplexer: Multiplexer::new(settings)?,
-            datagram,
-            rtp,
-            reordering: 0,
-            decodes,
-            references,
-            packets: Vec::new(),
-        })
+        let (times, references) = (FrameTimes::new(), Unwrapper::of_references());
+        Ok(Self { multiplexer: Multiplexer::new(settings)?, datagram, rtp, times, references, packets: Vec::new() })
     }
 
     /// The same that presents everything this much later than given, which has to be the most that a frame is decoded later
     /// than that: a presentation time is never before a decoding time (2.4.3.7).
     #[must_use]
     pub fn with_reordering(self, longest: Duration) -> Self {
-        let ticks = (longest.as_nanos() * u128::from(TIMESTAMP_CLOCK)).div_ceil(1_000_000_000);
-        Self { reordering: u64::try_from(ticks).unwrap_or(u64::MAX), ..self }
+        Self { times: self.times.reordered(longest), ..self }
     }
 
     /// The datagrams of a frame. One allocation holds all of them.
@@ -146,30 +174,20 @@ impl Packetizer {
     }
 
     fn multiplex(&mut self, frame: &Frame<'_>) -> Result<(), UnitError> {
-        // Audio may begin before the video, and so before the begin of the stream: by less than the delay.
-        let decode = match frame.track {
-            0 => self.decodes.unwrap(frame.decode.into()),
-            _ => self.decodes.near(frame.decode.into()) as u64,
-        };
-        // A frame is presented up to half a turn later than it is decoded.
-        let later = frame.presentation.wrapping_sub(frame.decode) as i32;
-        let duration = frame.duration.as_nanos() * u128::from(TIMESTAMP_CLOCK) / 1_000_000_000;
-        let presentation = decode.wrapping_add_signed(later.into()).wrapping_add(self.reordering);
-        let unit = Unit {
-            track: frame.track,
-            bytes: frame.bytes,
-            presentation,
-            // What is not reordered is decoded when it is presented.
-            decode: if frame.track == 0 { decode } else { presentation },
-            duration: u64::try_from(duration).unwrap_or(u64::MAX),
-            random_access: frame.random_access,
-        };
+        let unit = self.times.unit(frame);
         self.packets.clear();
         self.multiplexer.put(&unit, &mut self.packets).map(drop)
     }
 }
 
-fn put_rtp_header(origin: StreamOrigin, sequence: u64, reference: u64, out: &mut BytesMut) {
+/// How many packets fit into a datagram, up to seven.
+pub(super) fn packets_of_datagram(mtu: DataSize, in_rtp: bool) -> u8 {
+    let header = if in_rtp { rtp::HEADER_LENGTH as u64 } else { 0 };
+    let fit = mtu.as_bytes().saturating_sub(IP_AND_UDP + header) / PACKET_LENGTH as u64;
+    u8::try_from(fit).unwrap_or(u8::MAX).min(PACKETS_PER_DATAGRAM)
+}
+
+pub(super) fn put_rtp_header(origin: StreamOrigin, sequence: u64, reference: u64, out: &mut BytesMut) {
     let header = RtpHeader {
         // Set where the clock is not continuous (RFC 2250, section 2).
         marker: false,

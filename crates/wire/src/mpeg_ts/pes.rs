@@ -5,6 +5,9 @@ use super::clock;
 /// Bytes of a header up to PES_header_data_length.
 const FIXED_LENGTH: usize = 9;
 
+/// The same with a presentation and a decoding time.
+pub(super) const LONGEST_HEADER: usize = FIXED_LENGTH + 2 * clock::TIMESTAMP_LENGTH;
+
 /// Bytes before what PES_packet_length counts.
 const LENGTH_END: usize = 6;
 

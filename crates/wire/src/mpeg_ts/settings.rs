@@ -92,7 +92,7 @@ impl Settings {
 }
 
 /// Tables and clock references alone take 112 kbit/s.
-const SMALLEST_RATE: Bitrate = Bitrate::from_bps(200_000);
+pub(super) const SMALLEST_RATE: Bitrate = Bitrate::from_bps(200_000);
 
 /// A transport stream that cannot be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -207,3 +207,29 @@ fn what_is_scrambled_or_damaged_is_refused_in_words() {
         "a datagram of 189 B is not a number of transport packets of 188 bytes"
     );
 }
+
+/// A carrier that numbers its datagrams says that one is missing, and not of which track: what of it was its own a unit shows at its
+/// end, also where 16 packets are missing, which the continuity counter does not tell from none.
+#[test]
+fn what_is_lost_of_another_track_leaves_a_described_unit_whole() {
+    let frame = frame(0, 20_000);
+    for described in [true, false] {
+        let settings = Settings { descriptions: described, ..settings(StreamType::Mpeg2Video, Layout::Continuous) };
+        let stream = multiplex(settings, std::slice::from_ref(&frame), 0).concat();
+        let packets: Vec<&[u8]> = stream.chunks(PACKET_LENGTH).collect();
+        for lost in [0, 16] {
+            let mut demultiplexer = Demultiplexer::new(None, LARGEST);
+            packets[..20].iter().for_each(|packet| demultiplexer.handle_datagram(Timestamp::ZERO, packet));
+            demultiplexer.lose();
+            packets[20 + lost..].iter().for_each(|packet| demultiplexer.handle_datagram(Timestamp::ZERO, packet));
+            demultiplexer.flush();
+            let [unit] = units(&mut demultiplexer).try_into().expect("one frame");
+            assert_eq!(unit.complete, described && lost == 0, "described: {described}, {lost} of its own lost");
+            let before = if unit.complete { 0 } else { unit.beginning.len() };
+            // 18 packets behind the tables, of which the first one has headers too.
+            let expected = if unit.complete { 0..=0 } else { 17 * 184..=18 * 184 };
+            assert!(expected.contains(&before), "described: {described}, {lost} lost: {before} bytes before the gap");
+            assert!(frame.starts_with(&unit.beginning));
+        }
+    }
+}

@@ -12,7 +12,7 @@ use super::writer::{REFERENCE_TICKS, TABLE_PACKETS, Writer, ticks};
 const LONGEST_SPAN: Duration = Duration::from_secs(1);
 
 /// Bytes of an adaptation field with a clock reference.
-const REFERENCE_FIELD: usize = 8;
+pub(super) const REFERENCE_FIELD: usize = 8;
 
 /// Bits behind the point of the time from packet to packet, in ticks of the system clock.
 const FRACTION: u32 = 16;

@@ -1,0 +1,115 @@
+//! Transport streams of constant rate, over datagrams and connections, in virtual time.
+
+use framewire_media::Movie;
+use framewire_recording::ledger::Ledger;
+use framewire_recording::record::FlowStatus;
+use framewire_sim::{Content, Options, Simulated, Simulation};
+
+use crate::common::{LIVE, movie, movies, run, scenario, summaries};
+
+const TRANSPORTS: [&str; 4] = ["ts", "ts+rtp", "ts+tcp", "http+ts"];
+
+fn wired(rate: &str, more: &str) -> String {
+    format!("[network]\nkind = \"wired\"\n[network.wire]\nrate = \"{rate}\"\ndelay = \"5 ms\"\n{more}")
+}
+
+fn flow(network: &str, transport: &str, ts_rate: &str) -> String {
+    format!("{network}[[flow]]\ntransport = \"{transport}\"\nts_rate = \"{ts_rate}\"")
+}
+
+#[test]
+fn every_frame_comes_and_the_rest_is_stuffing() {
+    for movie in movies() {
+        for transport in TRANSPORTS {
+            let text = flow(&wired("100 Mbit/s", ""), transport, "20 Mbit/s");
+            let simulated = run(&scenario(&text), &movie, false);
+            assert_eq!(simulated.outcomes[0].status, FlowStatus::Complete, "{transport}");
+            assert!(simulated.movies[0] == movie.to_bytes(), "{transport}: the movie was changed");
+            let summary = &summaries(&simulated)[0];
+            assert_eq!((summary.fates.unwrap().lost, summary.fates.unwrap().late), (0, 0), "{transport}");
+            let seconds = summary.duration_s.unwrap();
+            let arrived = summary.packet_throughput_bps.unwrap();
+            // Headers of RTP are on top; from the first byte to one frame behind the last one, which may be short.
+            assert!((19e6..20.5e6).contains(&arrived), "{transport}: {arrived} bit/s in {seconds} s");
+            let stuffing = summary.stuffing_bytes.unwrap() as f64 * 8.0 / seconds;
+            let frames = summary.frame_throughput_bps.unwrap();
+            let rest = 20e6 - stuffing - frames;
+            // Clock references in every seventh packet where datagrams have nothing else, headers, tables.
+            assert!((0.1e6..4.5e6).contains(&rest), "{transport}: {stuffing} stuffed, {frames} of frames");
+        }
+    }
+}
+
+/// What leaves is spread evenly: a datagram of seven packets every 2.632 ms at 4 Mbit/s.
+#[test]
+fn datagrams_leave_at_the_rate() {
+    let movie = movie(2.0, 4);
+    let simulated = run(&scenario(&flow(&wired("100 Mbit/s", ""), "ts", "4 Mbit/s")), &movie, true);
+    let datagrams = simulated.logs[0].datagrams_sent.to_vec();
+    let begin = datagrams[0].at;
+    let mut bytes = 0u64;
+    for datagram in &datagrams {
+        let due = bytes * 8 * 1_000_000_000 / 4_000_000;
+        assert!(datagram.at.nanos_since(begin).abs_diff(due as i64) < 100, "{bytes} bytes before, due after {due} ns");
+        bytes += u64::from(datagram.size);
+    }
+    let without = datagrams.iter().filter(|datagram| datagram.frame.is_none()).count();
+    assert!((datagrams.len() / 4..datagrams.len() / 2).contains(&without), "{without} of {}", datagrams.len());
+    let variable = run(&scenario("[[flow]]\ntransport = \"ts\""), &movie, false);
+    assert_eq!(summaries(&variable)[0].stuffing_bytes, None);
+}
+
+#[test]
+fn what_is_lost_of_it_is_lost_of_frames_or_of_stuffing() {
+    let movie = movie(2.0, 8);
+    for transport in ["ts", "ts+rtp"] {
+        let text = flow(&wired("100 Mbit/s", "loss = \"2 %\"\n"), transport, "4 Mbit/s");
+        let simulated = run(&scenario(&text), &movie, true);
+        let ledger = Ledger::build(&simulated.logs[0], LIVE);
+        let complete: Vec<bool> = ledger.rows.iter().map(|row| row.complete).collect();
+        let whole = (0..complete.len()).filter(|&frame| complete[frame]);
+        let expected: Vec<u8> = whole.flat_map(|frame| movie.frame_bytes(frame).to_vec()).collect();
+        assert!(simulated.movies[0] == expected, "{transport}: what came is what the ledger calls complete");
+        let lost = complete.iter().filter(|&&complete| !complete).count();
+        assert!((5..complete.len() / 2).contains(&lost), "{transport}: {lost} of {}", complete.len());
+        assert!(ledger.rows.iter().all(|row| row.complete || row.root_cause.is_some()), "{transport}");
+    }
+}
+
+/// Stuffing or not, a link that is slower than the stream makes it late: over a connection nothing is lost.
+#[test]
+fn a_link_below_the_rate_makes_a_connection_late() {
+    let movie = movie(2.0, 6);
+    let last = |rate: &str| {
+        let simulated = run(&scenario(&flow(&wired(rate, ""), "ts+tcp", "5 Mbit/s")), &movie, false);
+        assert_eq!(simulated.outcomes[0].status, FlowStatus::Complete, "{rate}");
+        assert!(simulated.movies[0] == movie.to_bytes());
+        let rows = Ledger::build(&simulated.logs[0], LIVE).rows.to_vec();
+        rows.iter().filter_map(|row| row.latency_nanos).max().unwrap() as f64 / 1e9
+    };
+    let (fast, slow) = (last("100 Mbit/s"), last("4 Mbit/s"));
+    assert!(fast < 0.1, "{fast} s");
+    // 5 Mbit/s of 6 s take 7.5 s of 4 Mbit/s, less its headers.
+    assert!((1.4..2.2).contains(&slow), "{slow} s");
+}
+
+fn refused(text: &str, movie: &Movie) -> String {
+    let content = Content::of_movie("movie.m2v", movie.clone());
+    let simulated: Result<Simulated, _> = Simulation::run(&scenario(text), &content, &Options::default());
+    simulated.map(drop).unwrap_err().to_string()
+}
+
+#[test]
+fn a_rate_that_is_too_low_is_refused_with_the_one_that_is_needed() {
+    let movie = movie(4.0, 4);
+    for transport in TRANSPORTS {
+        let told = refused(&flow("", transport, "3 Mbit/s"), &movie);
+        let needed = told.split("this movie needs ").nth(1).and_then(|rest| rest.split(" for every").next());
+        let needed = needed.unwrap_or_else(|| panic!("{told}"));
+        let mbps: f64 = needed.strip_suffix(" Mbit/s").and_then(|number| number.parse().ok()).expect(needed);
+        // 16 Mbit in 4 s and the 700 ms until the last frame is decoded, and 3 to 13 % of headers, tables and clocks.
+        assert!((3.5..3.85).contains(&mbps), "{transport}: {needed}");
+        let simulated = run(&scenario(&flow(&wired("100 Mbit/s", ""), transport, needed)), &movie, false);
+        assert_eq!(summaries(&simulated)[0].fates.unwrap().shown, 100, "{transport} at {needed}");
+    }
+}

@@ -1,0 +1,124 @@
+"""Transport streams of constant rate between two processes: what other programs make of them, and what the run says."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+from test_real import ended, free_port, receiving, send
+from test_real_sound import FRAMES, films_of_h264
+
+from framewire.real import join
+
+pytestmark = pytest.mark.real_time
+
+RATE = 5_000_000
+AT_RATE = ["--set", "movie.sound=true", "--set", "flow.0.ts_rate=5 Mbit/s"]
+PACKET = 188
+
+
+@pytest.fixture(scope="module")
+def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two seconds of H.264 with B frames and AAC."""
+    return films_of_h264(tmp_path_factory.mktemp("films"))["aac"]
+
+
+def _sent_to_a_socket(film: Path, transport: str, out: Path) -> list[bytes]:
+    """The transport packets of each datagram that comes to a socket of UDP."""
+    came: list[bytes] = []
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+        port = free_port()
+        listener.bind(("127.0.0.1", port))
+        listener.settimeout(60)
+
+        def take() -> None:
+            header = 12 if transport == "ts+rtp" else 0
+            while datagram := listener.recv(4_096):
+                came.append(datagram[header:])
+
+        reader = threading.Thread(target=take)
+        reader.start()
+        code, said = send(film, port, out, "--transport", transport, *AT_RATE)
+        listener_port = listener.getsockname()
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as last:
+            last.sendto(b"", listener_port)
+        reader.join()
+        assert code == 0, said
+    return came
+
+
+def _references(stream: bytes) -> list[tuple[int, int]]:
+    """Clock references and the places of their packets (ISO/IEC 13818-1, 2.4.3.4)."""
+    found = []
+    for place in range(0, len(stream), PACKET):
+        packet = stream[place : place + PACKET]
+        assert packet[0] == 0x47
+        if packet[3] & 0x20 and packet[4] > 0 and packet[5] & 0x10:
+            word = int.from_bytes(packet[6:12], "big")
+            found.append((place, (word >> 15) * 300 + (word & 0x1FF)))
+    return found
+
+
+def _decoded(source: Path) -> tuple[list[str], str]:
+    """Checksums of all pictures and of the sound as coded, by FFmpeg."""
+    of = ["ffmpeg", "-v", "error", "-i", str(source)]
+    pictures = subprocess.run([*of, "-map", "0:v", "-f", "framemd5", "-"], check=True, capture_output=True, text=True)
+    sound = subprocess.run([*of, "-map", "0:a", "-c", "copy", "-f", "adts", "-"], check=True, capture_output=True)
+    sums = [line.split(",")[-1].strip() for line in pictures.stdout.splitlines() if not line.startswith("#")]
+    return sums, sound.stdout.hex()
+
+
+@pytest.mark.parametrize("transport", ["ts", "ts+rtp"])
+def test_every_clock_reference_has_its_place_and_ffmpeg_decodes_the_film(
+    transport: str, film: Path, tmp_path: Path
+) -> None:
+    datagrams = _sent_to_a_socket(film, transport, tmp_path / "sent")
+    stream = b"".join(datagrams)
+    references = _references(stream)
+    assert len(references) >= len(datagrams), "each datagram has one"
+    (first_place, first), *others = references
+    apart = [at - first - (place - first_place) * 8 * 27e6 / RATE for place, at in others]
+    assert max(map(abs, apart)) < 2, "2.4.2.2 allows 500 ns, 13 ticks"
+    packets = [stream[place : place + 3] for place in range(0, len(stream), PACKET)]
+    null = packets.count(b"\x47\x1f\xff")
+    run = json.loads((tmp_path / "sent" / "run.json").read_text())
+    assert run["flows"][0]["stuffing_bytes"] == null * PACKET
+    assert 0.3 < null / len(packets) < 0.9
+    file = tmp_path / "came.ts"
+    file.write_bytes(stream)
+    pictures, sound = _decoded(file)
+    expected_pictures, expected_sound = _decoded(film)
+    assert pictures == expected_pictures
+    # What begins after the last picture is not sent.
+    assert expected_sound.startswith(sound) and len(sound) > 0.9 * len(expected_sound)
+
+
+@pytest.mark.parametrize("transport", ["ts", "ts+rtp", "ts+tcp"])
+def test_both_ends_become_one_run_that_says_what_is_stuffing(transport: str, film: Path, tmp_path: Path) -> None:
+    with receiving(tmp_path / "came", "--transport", transport) as (process, port):
+        code, said = send(film, port, tmp_path / "sent", "--transport", transport, *AT_RATE)
+        assert code == 0, said
+        code, out, err = ended(process)
+    assert code == 0, err
+    assert f"{FRAMES} whole frames; to the end" in out
+    run = join(tmp_path / "sent", tmp_path / "came", tmp_path / "joined")
+    summary = run.summary.row(0, named=True)
+    assert run.frames["fate"].to_list() == ["shown"] * FRAMES
+    assert set(run.sound["fate"]) == {"shown"}
+    # Two seconds, and half of one until the last sound is sent.
+    assert 0.5 * RATE / 8 < summary["stuffing_bytes"] / 2.5 < RATE / 8
+    # Bytes sent have the stuffing, and frames do not.
+    assert 0.85 * RATE < summary["packet_throughput_bps"] < 1.2 * RATE
+    assert summary["frame_throughput_bps"] < 0.5 * RATE
+
+
+def test_a_rate_that_is_too_low_is_refused_before_anything_is_sent(film: Path, tmp_path: Path) -> None:
+    options = ["--transport", "ts", "--set", "movie.sound=true", "--set", "flow.0.ts_rate=250 kbit/s"]
+    code, said = send(film, free_port(), tmp_path / "sent", *options)
+    assert code != 0
+    assert 'ts_rate = "250 kbit/s" is too low: this movie needs' in " ".join(said.split())
