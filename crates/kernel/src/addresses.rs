@@ -44,6 +44,8 @@ pub(crate) struct Listened {
     pub(crate) expected: Option<IpAddr>,
     /// The port to which answers go, where that is known before it has been heard.
     pub(crate) port: Option<u16>,
+    /// It is one host, from whatever ports it sends.
+    pub(crate) is_host: bool,
     /// Datagrams and connections of others.
     pub(crate) of_others: u64,
 }
@@ -56,8 +58,8 @@ impl Listened {
 
     /// Whether what comes from there is of the other end; what is not is counted.
     pub(crate) fn takes(&mut self, from: SocketAddr) -> bool {
-        let is_other =
-            self.heard.is_some_and(|heard| heard != from) || self.expected.is_some_and(|host| host != from.ip());
+        let is_other_port = !self.is_host && self.heard.is_some_and(|heard| heard != from);
+        let is_other = is_other_port || self.expected.is_some_and(|host| host != from.ip());
         if is_other {
             self.of_others += 1;
         } else {

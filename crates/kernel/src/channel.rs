@@ -97,6 +97,13 @@ impl Channel {
         Ok(Self { listened: Listened { expected: Some(from), ..Listened::default() }, ..channel })
     }
 
+    /// That of reports to a peer, which its host answers from whatever ports: some programs do not take them at the one from which they
+    /// send their own.
+    pub(crate) fn of_reports(setup: &ChannelSetup, own: SocketAddr, peer: SocketAddr) -> Result<Self, OpenError> {
+        let channel = Self::of_host(setup, own, peer.ip())?;
+        Ok(Self { listened: Listened { port: Some(peer.port()), is_host: true, ..channel.listened }, ..channel })
+    }
+
     /// That of datagrams to and from a peer, at a port of this host: 0 is any.
     pub(crate) fn of_datagrams(setup: &ChannelSetup, own: SocketAddr, peer: SocketAddr) -> Result<Self, OpenError> {
         let SocketsSetup::Datagram([sender, _]) = &setup.sockets else {

@@ -98,6 +98,22 @@ impl<C: Clock> FlowSockets<C> {
         self.open_even_pair(own, setups, |number, at| Channel::of_datagrams(&setups[number], at, peers[number]))
     }
 
+    /// The same of the packets and the reports of a session: the other host's reports are taken from any of its ports.
+    ///
+    /// # Errors
+    /// As [`open_pair`](Self::open_pair).
+    pub fn open_reported(
+        &mut self,
+        setups: &[ChannelSetup; 2],
+        own: IpAddr,
+        peers: [SocketAddr; 2],
+    ) -> Result<(u16, u16), OpenError> {
+        self.open_even_pair(own, setups, |number, at| match number {
+            0 => Channel::of_datagrams(&setups[0], at, peers[0]),
+            _ => Channel::of_reports(&setups[1], at, peers[1]),
+        })
+    }
+
     /// The same to which another host sends, from whatever ports: what is heard first on each is its peer.
     ///
     /// # Errors
@@ -278,6 +294,11 @@ impl<C: Clock> FlowSockets<C> {
     /// Who was heard first on the first channel, where that was not known; `None` before anything came.
     pub fn heard(&self) -> Option<SocketAddr> {
         self.channels.first()?.listened.heard
+    }
+
+    /// The same of any channel.
+    pub fn heard_on(&self, id: ChannelId) -> Option<SocketAddr> {
+        self.channels.iter().find(|channel| channel.id == id)?.listened.heard
     }
 
     /// Where the first channel listens, or is bound; `None` of a connection.

@@ -184,6 +184,37 @@ fn a_pair_hears_one_host_and_answers_where_it_is_told() {
     assert_eq!(heard(&mut answered), (b"there".to_vec(), rtcp));
 }
 
+/// RFC 3550, section 11; reports come from the port at which the receiver takes them, or from another one.
+#[test]
+fn reports_are_taken_from_any_port_of_the_receivers_host_and_of_no_other() {
+    let movie = ChannelSetup::of_announced(false);
+    let reports = ChannelSetup { id: RTCP_CHANNEL, carries: Carries::Control, port: 1, ..movie.clone() };
+    let mut sender = open(&[stream(End::Receiver)], End::Receiver, ANY, None);
+    let mut bound = [(); 3].map(|()| UdpSocket::bind(ANY, &UdpOptions::default()).expect("there are ports"));
+    let peers = [0, 1].map(|place| bound[place].local_address().expect("it is bound"));
+    let any = SocketAddr::from(([0; 4], 0)).ip();
+    let (rtp, rtcp) = sender.open_reported(&[movie, reports], any, peers).expect("there are ports");
+    assert!(rtp % 2 == 0 && rtcp == rtp + 1, "{rtp}, {rtcp}");
+    let at = SocketAddr::new(ANY.ip(), rtcp);
+    for (place, bytes) in [(1, b"one"), (2, b"two"), (1, b"six")] {
+        bound[place].send_to(bytes, at).expect("it is there");
+        assert_eq!(next(&mut sender), (RTCP_CHANNEL, bytes.to_vec()));
+    }
+    assert_eq!(sender.send(RTCP_CHANNEL, b"a report", None), Ok(DatagramSend::Sent));
+    std::thread::sleep(Duration::from_millis(20));
+    let mut buffer = [0; 64];
+    assert!(
+        matches!(bound[1].receive(&mut buffer), Ok(UdpRead::Datagram { length: 8, from, .. }) if from.port() == rtcp)
+    );
+    // Another address of this machine is another host.
+    let other = SocketAddr::from(([127, 0, 0, 2], 0));
+    let mut other = UdpSocket::bind(other, &UdpOptions::default()).expect("there are ports");
+    other.send_to(b"a forgery", at).expect("it is there");
+    bound[2].send_to(b"last", at).expect("it is there");
+    assert_eq!(next(&mut sender), (RTCP_CHANNEL, b"last".to_vec()));
+    assert_eq!(sender.of_others(), 1);
+}
+
 /// An end that wants to read its reports, and waits for room for the movie.
 struct Waiting;
 
