@@ -83,6 +83,8 @@ def test_only_rtp_over_udp_has_reports() -> None:
     for transport in ("tcp", "ts", "rtp+tcp", "bulk"):
         with pytest.raises(framewire.InputError, match="rtcp.* means nothing for transport"):
             framewire.load(f'[[flow]]\ntransport = "{transport}"\nrtcp = "full"\n')
+    with pytest.raises(framewire.InputError, match="RTP over a connection of its own .* has none"):
+        framewire.load('[[flow]]\ntransport = "rtp+tcp"\nrtcp = "full"\n')
     with pytest.raises(framewire.InputError, match="one of none, full, no-receiver-reports"):
         framewire.load('[[flow]]\ntransport = "udp"\nrtcp = "all"\n')
     for transport in ("udp", "udp-whole", "udp+dependency", "ts+rtp"):

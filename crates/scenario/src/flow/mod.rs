@@ -288,6 +288,7 @@ fn refuse_foreign_keys(section: &Section, transport: Transport) -> Result<(), Sc
             let owners = Transport::names_of(|transport| FlowKind::keys(transport).contains(&foreign));
             let reason = match foreign {
                 "damaged" => format!(", {}", damaged::REASON),
+                "rtcp" => format!(", {}", rtcp::REASON),
                 "ts_rate" => format!(", {}", ts_rate::REASON),
                 _ => String::new(),
             };

@@ -26,6 +26,10 @@ pub(super) fn keys(kind: TransportKind) -> &'static [&'static str] {
     if has_room { &["rtcp"] } else { &[] }
 }
 
+/// Why a transport that has not the key has it not, in words that follow a comma.
+pub(super) const REASON: &str = "which carry RTP with a channel beside it for reports: datagrams at the next port (RFC \
+     3550), RTSP between its packets; RTP over a connection of its own (RFC 4571) has none";
+
 /// Where nothing is said, `full` in RTSP, whose servers and clients have it; else none, and such a flow is written as before
 /// there was the key.
 pub(super) fn read(section: &mut Section, transport: TransportKind) -> Result<Option<Rtcp>, ScenarioError> {
