@@ -19,7 +19,7 @@ WITHOUT_NULLS = {
     "packets": "flow packet direction protocol size payload hop enqueued_ns finished_ns transmissions rates outcome",
     "flows": "flow at_ns",
     "accuracy": "flow packet intended_ns actual_ns",
-    "rtcp": "flow from sent_ns size bye",
+    "rtcp": "flow from size bye",
     "summary": "flow transport status",
     "as_decoded": "flow display as_decoded psnr_db ssim",
 }

@@ -73,7 +73,7 @@ def drawn(run: ReportRun, name: str, title: str, hint: str, traces: list[Trace],
 
 def of_receiver(run: ReportRun, flow: Flow, column: str) -> pl.DataFrame:
     """The reports about the picture of the flow's receiver that came and say this."""
-    if column not in run.reports.columns:
+    if not {column, "sent_ns", "arrived_ns"} <= set(run.reports.columns):
         return pl.DataFrame()
     is_of_picture = pl.col("track") == 0 if "track" in run.reports.columns else pl.lit(True)
     of_flow = (pl.col("flow") == flow.name) & (pl.col("from") == "receiver") & pl.col("arrived_ns").is_not_null()
@@ -81,8 +81,9 @@ def of_receiver(run: ReportRun, flow: Flow, column: str) -> pl.DataFrame:
 
 
 def reported(flow: Flow, rows: pl.DataFrame, column: str, factor: float, unit: str) -> Trace:
-    """What was reported, when it was sent."""
-    x, y = (rows["sent_ns"] / 1e9).to_list(), (rows[column] * factor).to_list()
+    """What was reported, when it was sent; where the receiver alone knows that, when it came."""
+    at = rows.select(pl.coalesce("sent_ns", "arrived_ns") / 1e9).to_series()
+    x, y = at.to_list(), (rows[column] * factor).to_list()
     return samples(flow, x, y, usual=_usual(x), hovertemplate="%{y:.4g} " + plain(unit))
 
 
