@@ -14,7 +14,7 @@ use crate::wire_depacketizer::datagrams;
 /// A stream of every format, socket and codec; without `ssrc` it is of another program.
 const ANNOUNCED: [&str; 14] = [
     "transport=udp codec=m2v mpeg2=1 ssrc=1",
-    "transport=udp codec=h264 ssrc=1",
+    "transport=udp codec=h264 ssrc=1 rtcp=25000:75000",
     "transport=udp codec=h265",
     "transport=udp codec=obu",
     "transport=ts codec=h264 ssrc=1 sound=aac/48000/2",
@@ -42,7 +42,8 @@ pub(crate) fn run(data: &[u8]) {
     match ANNOUNCED.get(of_kind) {
         Some(text) => {
             let announced = Announcement::parse(text).expect("invariant: it is one");
-            listen(announced.receiver(&FlowRecording::default()).expect("invariant: it can be received"), data, *pieces, step);
+            let receiver = announced.reporting_receiver(&FlowRecording::default(), Timestamp::ZERO);
+            listen(receiver.expect("invariant: it can be received"), data, *pieces, step);
         }
         None => {
             let (description, data) = cut(data);

@@ -197,6 +197,7 @@ fn of_sent(sent: &Sent) -> Value {
         "dropped": sent.frames.1,
         "clock_error_s": sent.clock_error_s,
         "unreachable": sent.unreachable,
+        "refused_reports": sent.refused_reports,
     })
 }
 

@@ -18,6 +18,8 @@ pub enum Event {
     NotAligned,
     /// The receiver's host has said for the first time that nothing receives at the port of the stream.
     Unreachable(Timestamp),
+    /// The sender takes reports of the receiver at this port.
+    TakingReports(u16),
     /// Something comes at a receiver that nobody has announced, and is thrown away.
     Unannounced,
     /// A stream has begun; of a receiver, what is announced of it.
@@ -85,6 +87,7 @@ impl Event {
             Self::Asking(address) => json!({ "event": "asking", "address": address.to_string() }),
             Self::Aligned(error_s) => json!({ "event": "aligned", "error_s": error_s }),
             Self::Unreachable(at) => json!({ "event": "unreachable", "elapsed_s": at.as_secs_f64() }),
+            Self::TakingReports(port) => json!({ "event": "taking reports", "port": port }),
             Self::Unannounced => json!({ "event": "unannounced" }),
             Self::NotAligned => json!({ "event": "not aligned" }),
             Self::Started(stream) => json!({ "event": "started", "stream": stream }),

@@ -1,12 +1,13 @@
 //! Both sides of the exchange at the port above the stream's: questions of the sender, answers of the receiver.
 
+use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use framewire_endpoint::RunClock;
 use framewire_sockets::{Interest, OpenError, UdpOptions, UdpRead, UdpSocket, wait};
-use framewire_transport::socket::SocketError;
-use framewire_units::Duration;
+use framewire_transport::socket::{DatagramSend, SocketError};
+use framewire_units::{Duration, Timestamp};
 use framewire_wire::exchange::{Exchange, Kind};
 use framewire_wire::rtcp::Compound;
 
@@ -25,7 +26,10 @@ const PATIENCE: Duration = Duration::from_millis(400);
 const BETWEEN: Duration = Duration::from_millis(5);
 
 /// Bytes that one read takes: more than any question.
-const READ_SIZE: usize = 2_048;
+pub(crate) const READ_SIZE: usize = 2_048;
+
+/// Datagrams of RTCP that wait to be taken: more at once are lost, as in a socket that is full.
+const MOST_WAITING: usize = 64;
 
 /// The port above a stream's, which RTCP has, too (RFC 3550, section 11); `None` above the last one.
 pub(crate) fn above(address: SocketAddr) -> Option<SocketAddr> {
@@ -157,6 +161,15 @@ pub(crate) struct Answers {
     buffer: Vec<u8>,
     /// A sender that does not announce itself has said that it leaves.
     pub(crate) has_left: bool,
+    /// What came beside questions, and is kept where there are reports.
+    beside: Option<VecDeque<Beside>>,
+}
+
+/// A datagram that is no question.
+pub(crate) struct Beside {
+    pub(crate) from: SocketAddr,
+    pub(crate) came: Timestamp,
+    pub(crate) bytes: Vec<u8>,
 }
 
 impl Answers {
@@ -166,12 +179,30 @@ impl Answers {
     /// When the port is taken, or the address is none of this host.
     pub(crate) fn listen(address: SocketAddr, clock: RunClock) -> Result<Self, OpenError> {
         let socket = UdpSocket::bind(address, &UdpOptions::default())?;
-        Ok(Self { socket, clock, session: None, buffer: vec![0; READ_SIZE], has_left: false })
+        Ok(Self { socket, clock, session: None, buffer: vec![0; READ_SIZE], has_left: false, beside: None })
     }
 
     /// From now on only questions of this stream are answered.
     pub(crate) fn settle_on(&mut self, session: u64) {
         self.session = Some(session);
+    }
+
+    /// From now on what is no question is kept until it is [taken](Self::take_beside).
+    pub(crate) fn keep_beside(&mut self) {
+        self.beside = Some(VecDeque::new());
+    }
+
+    /// What came beside questions, in order of arrival.
+    pub(crate) fn take_beside(&mut self) -> VecDeque<Beside> {
+        self.beside.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Sends a report from its port.
+    ///
+    /// # Errors
+    /// When it cannot be sent there.
+    pub(crate) fn send_to(&mut self, report: &[u8], to: SocketAddr) -> Result<DatagramSend, SocketError> {
+        self.socket.send_to(report, to)
     }
 
     /// Answers the next question, and says what it was; `None` when there is none. What is none is thrown away.
@@ -188,6 +219,10 @@ impl Answers {
                 // Of other programs there is RTCP, which says when they leave (RFC 3550, section 6.6).
                 let leaves = Compound::parse(&self.buffer[..length]).is_ok_and(|compound| !compound.leaving.is_empty());
                 self.has_left |= leaves;
+                if let Some(kept) = self.beside.as_mut().filter(|kept| kept.len() < MOST_WAITING) {
+                    let (came, bytes) = (Timestamp::from_nanos(came), self.buffer[..length].to_vec());
+                    kept.push_back(Beside { from, came, bytes });
+                }
                 continue;
             };
             let is_other = self.session.is_some_and(|session| session != message.session);

@@ -8,10 +8,10 @@ use framewire_endpoint::{RunClock, random_session};
 use framewire_kernel::{FlowAddresses, FlowSockets, Lateness, Wakes};
 use framewire_recording::spool::Spool;
 use framewire_recording::{SentRecords, WriteError};
-use framewire_scenario::{FlowKind, Rtcp, Scenario};
+use framewire_scenario::Scenario;
 use framewire_session::half::End;
 use framewire_session::lifecycle::{FlowEnd, FlowOutcome, MovieSending};
-use framewire_session::{Announcement, FlowRecording, FlowSetup, SocketsSetup};
+use framewire_session::{Announcement, ChannelSetup, FlowRecording, FlowSetup, SocketsSetup, rtcp_records_of_sender};
 use framewire_sockets::wait_watching;
 use framewire_units::{Duration, Timestamp};
 use framewire_wire::exchange::Kind;
@@ -59,6 +59,8 @@ pub struct Sent {
     pub frames: (u32, u32),
     /// How often the receiver's host has said that nothing receives at the port of the stream.
     pub unreachable: u64,
+    /// Datagrams that came where the receiver's reports do, and were of other hosts, or no RTCP.
+    pub refused_reports: u64,
     /// How exactly the clocks are known to be aligned, in seconds; `None`: nobody answered.
     pub clock_error_s: Option<f64>,
 }
@@ -81,8 +83,7 @@ pub fn send(
         describe(&announcement, &setup, content, options.peer, file)?;
     }
     let mut questions = compare(&announcement, options, is_stopped, listener)?;
-    let addresses = FlowAddresses { end: End::Sender, own: any_like(options.peer), peer: Some(options.peer) };
-    let mut sockets = FlowSockets::open(&setup.channels(), &addresses, RunClock::start())?;
+    let mut sockets = open(&setup, &announcement, options.peer, listener)?;
     sockets.connect()?;
     if !sockets.wait_for_peer(options.patience, TICK, is_stopped)? {
         return Err(RealError::Stopped);
@@ -91,14 +92,17 @@ pub fn send(
     let sockets = sockets.on(clock);
     wait_for_origin(clock, is_stopped)?;
     listener(&Event::Started(announcement.to_string()));
-    let (sending, (lateness, unreachable)) = drive(&setup, sockets, clock, is_stopped, listener)?;
+    let (sending, (lateness, unreachable, of_others)) = drive(&setup, sockets, clock, is_stopped, listener)?;
     let counts = sending.counts();
+    let flow = sending.into_outcome();
     if let Some(questions) = questions.as_mut() {
         questions.ask(Kind::End, is_stopped)?;
     }
     let samples = questions.map(|questions| questions.samples(clock)).unwrap_or_default();
+    let no_rtcp: u64 = flow.sent.rtcp.iter().map(|log| log.rejected).sum();
+    let refused_reports = of_others + no_rtcp;
     let ended_by = is_stopped().then_some("interrupted");
-    let mut flows = [sending.into_outcome()];
+    let mut flows = [flow];
     content.settle(std::slice::from_ref(&setup), &mut flows);
     let failure = failures(std::slice::from_ref(&setup), &flows).pop();
     let description = RunDescription {
@@ -112,14 +116,39 @@ pub fn send(
         origin_utc: utc(clock.to_unix(Timestamp::ZERO)).into(),
         kernel: directory::kernel(),
         accuracy: Map::from_iter([(setup.name().to_owned(), accuracy(lateness))]),
-        beside: beside(options, &announcement, &samples, unreachable),
+        beside: beside(options, &announcement, &samples, (unreachable, refused_reports)),
     };
     let status = description.status();
     let document = directory::without_what_came(description.to_json());
     write(&setup, scenario, flows, options, &document)?;
     let clock_error_s = Alignment::of(&samples).and_then(|alignment| alignment.error).map(seconds);
     let frames = (counts.offered, counts.missing());
-    Ok(Sent { status, ended_by, failure, frames, unreachable, clock_error_s })
+    Ok(Sent { status, ended_by, failure, frames, unreachable, refused_reports, clock_error_s })
+}
+
+/// Opens the channels of a flow. Where its receiver reports, packets and reports of each session have two ports that follow each other
+/// (RFC 3550, section 11), so that a receiver finds the second by the first; which ones is told.
+fn open(
+    setup: &FlowSetup,
+    announcement: &Announcement,
+    peer: SocketAddr,
+    listener: &mut Listener<'_>,
+) -> Result<FlowSockets<RunClock>, RealError> {
+    let own = any_like(peer);
+    let addresses = FlowAddresses { end: End::Sender, own, peer: Some(peer) };
+    let channels = setup.channels();
+    let sessions = announcement.reported_sessions();
+    let is_reported = |setup: &&ChannelSetup| sessions.iter().any(|of| [of.media, of.reports].contains(&setup.id));
+    let others: Vec<ChannelSetup> = channels.iter().filter(|setup| !is_reported(setup)).cloned().collect();
+    let mut sockets = FlowSockets::open(&others, &addresses, RunClock::start())?;
+    for session in sessions {
+        let pair = [session.media, session.reports].map(|id| channels.iter().find(|setup| setup.id == id).cloned());
+        let [Some(media), Some(reports)] = pair else { continue };
+        let peers = [&media, &reports].map(|of| SocketAddr::new(peer.ip(), peer.port().saturating_add(of.port)));
+        let (_, port) = sockets.open_reported(&[media, reports], own.ip(), peers)?;
+        listener(&Event::TakingReports(port));
+    }
+    Ok(sockets)
 }
 
 /// Writes the session description of a stream in RTP, with what its reports may take.
@@ -163,20 +192,13 @@ fn flow_setup(scenario: &Scenario, content: &Content, options: &SendOptions) -> 
     Ok(setup.recorded(recording.in_real_time()))
 }
 
-/// Why a flow that can be simulated and emulated is not carried from one machine to another yet.
+/// Why a flow that can be simulated and emulated is not carried from one machine to another.
 fn not_between_machines(setup: &FlowSetup) -> Option<&'static str> {
     let channels = setup.channels();
     let asks = channels.iter().any(|setup| matches!(setup.sockets, SocketsSetup::Stream(End::Receiver, _)));
-    let reports_back = matches!(&setup.settings().kind, FlowKind::Datagram(own) if own.rtcp == Some(Rtcp::Full));
-    match () {
-        () if asks => Some(
-            "its receiver asks for the movie; framewire send --to is of transports whose sender opens the connection",
-        ),
-        () if reports_back => Some(
-            "receivers send no reports between two machines yet; rtcp = \"no-receiver-reports\" has those of the sender",
-        ),
-        () => None,
-    }
+    asks.then_some(
+        "its receiver asks for the movie; framewire send --to is of transports whose sender opens the connection",
+    )
 }
 
 /// Whether there are all the ports to which a flow goes.
@@ -220,14 +242,15 @@ fn wait_for_origin(clock: RunClock, is_stopped: &dyn Fn() -> bool) -> Result<(),
     Ok(())
 }
 
-/// Streams from now on to the end; how late it was woken, and how often nothing received at the port of the stream.
+/// Streams from now on to the end; how late it was woken, how often nothing received at the port of the stream, and how many datagrams
+/// of others came.
 fn drive(
     setup: &FlowSetup,
     mut sockets: FlowSockets<RunClock>,
     clock: RunClock,
     is_stopped: &dyn Fn() -> bool,
     listener: &mut Listener<'_>,
-) -> Result<(MovieSending, (Lateness, u64)), RealError> {
+) -> Result<(MovieSending, (Lateness, u64, u64)), RealError> {
     let (session, samples) = match setup {
         FlowSetup::Datagram(setup) => (setup.sender(), setup.common.samples()),
         FlowSetup::Stream(setup) => (setup.sender(), setup.common.samples()),
@@ -255,7 +278,7 @@ fn drive(
             listener(&Event::Progress { at, offered, frames, dropped, whole: None, bytes });
         }
         if sending.has_ended() {
-            return Ok((sending, (wakes.lateness(), sockets.refusals())));
+            return Ok((sending, (wakes.lateness(), sockets.refusals(), sockets.of_others())));
         }
         if sending.is_draining() && !std::mem::replace(&mut is_draining, true) {
             listener(&Event::Draining);
@@ -316,7 +339,7 @@ fn beside(
     options: &SendOptions,
     announcement: &Announcement,
     samples: &[Sample],
-    unreachable: u64,
+    (unreachable, refused_reports): (u64, u64),
 ) -> Map<String, Value> {
     let exchange = samples.iter().map(|one| json!([one.asked, one.came, one.answered, one.arrived]));
     let Value::Object(fields) = json!({
@@ -327,6 +350,7 @@ fn beside(
         "announcement": announcement.to_string(),
         "exchange": exchange.collect::<Vec<_>>(),
         "unreachable": unreachable,
+        "refused_reports": refused_reports,
     }) else {
         unreachable!("invariant: it was written as an object")
     };
@@ -341,7 +365,8 @@ fn write(
     document: &Value,
 ) -> Result<(), RealError> {
     let renumbered: Spool<_> = flow.sent.renumbered.clone();
-    let log = flow_log(setup, &mut flow, FlowPackets::new(options.peer.port(), false, None));
+    let mut log = flow_log(setup, &mut flow, FlowPackets::new(options.peer.port(), false, None));
+    log.rtcp = rtcp_records_of_sender(&flow.sent.rtcp);
     SentRecords { log, renumbered }.write(&options.directory)?;
     write_scenario(&options.directory, scenario)?;
     Ok(write_description(&options.directory, document)?)

@@ -8,13 +8,17 @@ use framewire_media::access_unit::Codec;
 use framewire_media::audio::{AudioCodec, AudioFormat};
 use framewire_transport::registry::{Format, RtpContent, payload_format, sound_type};
 use framewire_transport::{DatagramReceiver, Pacing, SocketKind, StreamReceiver, TransportKind};
-use framewire_wire::rtp_payload::StreamOrigin;
+use framewire_units::{Bitrate, Seed, Timestamp};
+use framewire_wire::rtcp::RtcpBandwidth;
+use framewire_wire::rtp_payload::{CLOCK_RATE, StreamOrigin};
 use framewire_wire::sdp;
 
-use crate::channels::{ChannelSetup, SOUND_PORT_BETWEEN_MACHINES};
+use crate::channels::{ChannelSetup, MOVIE_CHANNEL, SOUND_CHANNEL, SOUND_PORT_BETWEEN_MACHINES, rtcp_of};
 use crate::flow::packets::{ExpectedPackets, INITIAL_SEQUENCE, program};
 use crate::flow::{DescribedSound, FlowRecording, FlowSetup};
+use crate::half::ChannelId;
 use crate::receiver::{ReceiverLog, ReceiverSession, ReceivingHalf};
+use crate::rtcp::{RtcpSetup, UDP_HEADERS};
 use crate::sound::Sound;
 
 /// What a receiver has to know of a stream. A sender says it as a line of text, `transport=udp codec=h264 ...`; a user
@@ -37,7 +41,26 @@ pub struct Announcement {
     pub sound_packets: Option<DescribedSound>,
     /// Frames per second; `None`: not known, and not needed to receive it.
     pub frame_rate: Option<FrameRate>,
+    /// What RTCP may take of the session of the video, and of that of sound that has packets of RTP for itself, where the receiver
+    /// is to report of them; none where it is not.
+    pub reports: Vec<RtcpBandwidth>,
 }
+
+/// A session of RTP of which a receiver reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReportedSession {
+    /// The channel of its packets.
+    pub media: ChannelId,
+    /// That of its reports.
+    pub reports: ChannelId,
+    /// The synchronisation source of its sender.
+    pub ssrc: u32,
+    /// By how much the port of its reports is higher than that of the flow.
+    pub port: u16,
+}
+
+/// More than RTCP takes of any session, in bit/s: so no sum overflows.
+const MOST_BANDWIDTH: u64 = 1_000_000_000_000;
 
 /// Why a text announces nothing that can be received.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -61,6 +84,7 @@ impl Announcement {
             sound: plan.sound().map(Sound::format),
             sound_packets: sound_packets.cloned(),
             frame_rate: Some(plan.frame_rate()),
+            reports: if let FlowSetup::Datagram(setup) = setup { setup.receivers_reports() } else { Vec::new() },
         })
     }
 
@@ -70,7 +94,7 @@ impl Announcement {
     /// When it lacks transport or codec, a value is none, or the two do not go together.
     pub fn parse(text: &str) -> Result<Self, AnnouncementError> {
         let (mut transport, mut codec, mut mpeg2, mut ssrc) = (None, None, false, None);
-        let (mut sound, mut parameters, mut frame_rate) = (None, None, None);
+        let (mut sound, mut parameters, mut frame_rate, mut reports) = (None, None, None, Vec::new());
         for word in text.split_ascii_whitespace() {
             let (key, value) = word.split_once('=').unwrap_or((word, ""));
             let wrong = || AnnouncementError(format!("{key}={value}"));
@@ -82,6 +106,7 @@ impl Announcement {
                 "sound" => sound = Some(sound_named(value).ok_or_else(wrong)?),
                 "fmtp" => parameters = Some(value),
                 "rate" => frame_rate = Some(rate_named(value).ok_or_else(wrong)?),
+                "rtcp" => reports = bandwidths_named(value).ok_or_else(wrong)?,
                 _ => {}
             }
         }
@@ -89,7 +114,7 @@ impl Announcement {
         let transport = transport.ok_or_else(|| lacking("transport"))?;
         let codec = codec.ok_or_else(|| lacking("codec"))?;
         let (payload_type, sound_packets) = (None, None);
-        let announced = Self { transport, codec, mpeg2, ssrc, payload_type, sound, sound_packets, frame_rate };
+        let announced = Self { transport, codec, mpeg2, ssrc, payload_type, sound, sound_packets, frame_rate, reports };
         announced.check()?;
         announced.with_sound_packets(parameters)
     }
@@ -151,6 +176,43 @@ impl Announcement {
         let channels = [ChannelSetup::of_announced(false), channel].map(|setup| setup.channel());
         let sound = DatagramReceiver::new(sound.depacketizer());
         Ok(session.with_sound(Some(sound)).over(channels.to_vec()))
+    }
+
+    /// The sessions of which its receiver reports, that of the video first.
+    pub fn reported_sessions(&self) -> Vec<ReportedSession> {
+        let sound =
+            self.sound_packets.as_ref().and_then(DescribedSound::ssrc).filter(|_| self.sound_channel().is_some());
+        let sound = sound.map(|ssrc| (SOUND_CHANNEL, ssrc, SOUND_PORT_BETWEEN_MACHINES));
+        let sessions = self.ssrc.map(|ssrc| (MOVIE_CHANNEL, ssrc, 0)).into_iter().chain(sound);
+        let reported = self.reports.iter().zip(sessions);
+        reported
+            .map(|(_, (media, ssrc, port))| ReportedSession { media, reports: rtcp_of(media), ssrc, port: port + 1 })
+            .collect()
+    }
+
+    /// The same as [`receiver`](Self::receiver), which begins now to report of what comes, where that is announced.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub fn reporting_receiver(
+        &self,
+        recording: &FlowRecording,
+        now: Timestamp,
+    ) -> Result<ReceiverSession, AnnouncementError> {
+        let of_sound = self.sound_packets.as_ref().map_or(CLOCK_RATE, DescribedSound::clock_rate);
+        let setup = |(session, &bandwidth): (ReportedSession, &RtcpBandwidth)| RtcpSetup {
+            flow: self.transport.name().to_owned(),
+            ssrc: session.ssrc,
+            bandwidth,
+            seed: Seed(u64::from(session.ssrc)),
+            media: session.media,
+            clock_rate: if session.media == SOUND_CHANNEL { of_sound } else { CLOCK_RATE },
+            lower_headers: UDP_HEADERS,
+            at_once: false,
+        };
+        let reports = self.reported_sessions().into_iter().zip(&self.reports);
+        let reports = reports.map(setup).map(|setup| setup.receiver(now).unrecorded()).collect();
+        Ok(self.receiver(recording)?.with_reports(reports))
     }
 
     /// The description by which other programs receive it (RFC 8866), sent to an address and port; `first` is an access unit
@@ -229,10 +291,13 @@ impl fmt::Display for Announcement {
                 write!(f, " fmtp={parameters}")?;
             }
         }
-        match self.frame_rate {
-            Some(rate) => write!(f, " rate={}/{}", rate.numerator, rate.denominator),
-            None => Ok(()),
+        if let Some(rate) = self.frame_rate {
+            write!(f, " rate={}/{}", rate.numerator, rate.denominator)?;
         }
+        for (bandwidth, before) in self.reports.iter().zip([" rtcp=", ","]) {
+            write!(f, "{before}{}:{}", bandwidth.senders.as_bps(), bandwidth.receivers.as_bps())?;
+        }
+        Ok(())
     }
 }
 
@@ -257,6 +322,19 @@ fn rate_named(text: &str) -> Option<FrameRate> {
     (numerator > 0 && denominator > 0).then_some(FrameRate { numerator, denominator })
 }
 
+/// `25000:75000`: what senders and what receivers of a session have for RTCP, in bit/s, as `b=RS` and `b=RR` say it (RFC 3556,
+/// section 2); behind a comma that of sound.
+fn bandwidths_named(text: &str) -> Option<Vec<RtcpBandwidth>> {
+    let rate = |text: &str| text.parse().ok().filter(|&bps: &u64| bps <= MOST_BANDWIDTH).map(Bitrate::from_bps);
+    let bandwidth = |text: &str| {
+        let (senders, receivers) = text.split_once(':')?;
+        let bandwidth = RtcpBandwidth { senders: rate(senders)?, receivers: rate(receivers)? };
+        Some(bandwidth).filter(|bandwidth| bandwidth.receivers.as_bps() > 0)
+    };
+    // At most two sessions: a text of more is none.
+    text.split(',').take(3).map(bandwidth).collect::<Option<Vec<_>>>().filter(|sessions| sessions.len() <= 2)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -270,7 +348,8 @@ mod tests {
         let least = "transport=tcp codec=obu mpeg2=0";
         let opus = "transport=rtp+tcp codec=h264 mpeg2=0 ssrc=7 sound=opus/48000/2/312";
         let mpeg = "transport=udp codec=m2v mpeg2=1 ssrc=1 sound=mp2/44100/1";
-        for text in [WHOLE, "transport=udp+dependency codec=m2v mpeg2=1 ssrc=1", least, opus, mpeg, AAC] {
+        let reports = format!("{AAC} rtcp=25000:75000,1600:4800");
+        for text in [WHOLE, &reports, "transport=udp+dependency codec=m2v mpeg2=1 ssrc=1", least, opus, mpeg, AAC] {
             let announced = Announcement::parse(text).unwrap();
             assert_eq!(announced.to_string(), text);
             assert!(announced.receiver(&FlowRecording::default()).is_ok(), "{text}");
@@ -290,6 +369,23 @@ mod tests {
             text.ends_with("a=rtpmap:97 mpeg4-generic/48000/2\r\na=fmtp:97 mode=AAC-hbr;config=1190\r\n"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn a_receiver_reports_of_the_sessions_of_which_that_is_announced() {
+        let sessions = |text: &str| {
+            let sessions = Announcement::parse(text).unwrap().reported_sessions();
+            sessions.into_iter().map(|session| (session.media, session.reports, session.port)).collect::<Vec<_>>()
+        };
+        assert_eq!(sessions(AAC), []);
+        let both = [(MOVIE_CHANNEL, rtcp_of(MOVIE_CHANNEL), 1), (SOUND_CHANNEL, rtcp_of(SOUND_CHANNEL), 3)];
+        assert_eq!(sessions(&format!("{AAC} rtcp=1:3,1:3")), both);
+        assert_eq!(sessions(&format!("{AAC} rtcp=1:3")), both[..1]);
+        assert_eq!(sessions("transport=udp codec=h264 ssrc=7 rtcp=1:3,1:3"), both[..1], "there is no sound");
+        assert_eq!(sessions("transport=tcp codec=h264 rtcp=1:3"), [], "nor RTP");
+        let reporting = Announcement::parse(&format!("{AAC} rtcp=1:3,1:3")).unwrap();
+        let receiver = reporting.reporting_receiver(&FlowRecording::default(), Timestamp::ZERO).unwrap();
+        assert!(receiver.next_timeout().is_some());
     }
 
     #[test]
@@ -315,6 +411,10 @@ mod tests {
             "rate=25",
             "rate=0/1",
             "ssrc=4294967296",
+            "rtcp=1",
+            "rtcp=1:0",
+            "rtcp=1:1,1:1,1:1",
+            "rtcp=1:1000000000001",
         ] {
             assert!(refused(&format!("transport=ts codec=h264 {wrong}")).contains(wrong), "{wrong}");
         }

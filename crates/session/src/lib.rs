@@ -26,7 +26,7 @@ pub mod served;
 mod sound;
 
 pub use adaptive::{AdaptiveReceiver, AdaptiveSender, LadderContent, LadderContentError};
-pub use announcement::{Announcement, AnnouncementError};
+pub use announcement::{Announcement, AnnouncementError, ReportedSession};
 pub use channels::{
     Carries, ChannelSetup, DatagramSocketSetup, MOVIE_CHANNEL, RTCP_CHANNEL, SOUND_PORTS, SendBuffer, SocketsSetup,
 };
@@ -41,6 +41,6 @@ pub use plan::SendingPlan;
 pub use receivable::{ReceivableSound, codec_of, codec_of_file};
 pub use receiver::{ReceiverLog, ReceiverSession, ReceivingHalf};
 pub use rtcp::RtcpLog;
-pub use rtcp_records::rtcp_records;
+pub use rtcp_records::{rtcp_records, rtcp_records_of_sender};
 pub use sender::{SenderLog, SenderSession, SendingHalf, as_sent};
 pub use sound::{Sound, SoundError};

@@ -29,7 +29,7 @@ pub fn rtcp_records(sent: &SenderLog, received: &ReceiverLog) -> Vec<RtcpRecord>
 }
 
 /// What the sender alone knows of them: what it sent, and what came, in this order of time.
-pub(crate) fn rtcp_records_of_sender(logs: &[RtcpLog]) -> Vec<RtcpRecord> {
+pub fn rtcp_records_of_sender(logs: &[RtcpLog]) -> Vec<RtcpRecord> {
     let mut records = Vec::new();
     for log in logs {
         let read = |(at, bytes): &(Timestamp, Vec<u8>)| {

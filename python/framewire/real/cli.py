@@ -37,6 +37,8 @@ def send(as_json: bool, source: Path, to: str, **options: Any) -> End:
             _print(f"with the receiver's directory: {_command('report', str(end.directory), 'RECEIVER_DIR')}")
     if result["unreachable"]:
         warn(f"{result['unreachable']:,} times the receiver's host said that nothing receives at this port")
+    if result["refused_reports"]:
+        warn(f"{result['refused_reports']:,} datagrams where reports are taken were of other hosts or no RTCP")
     return _checked(end)
 
 
@@ -108,6 +110,8 @@ def _shown(name: str, display: progress_module.Display) -> Callable[[dict[str, A
                 _say(f"waiting for a stream by {name} at {event['address']}; Ctrl-C ends it")
             case "unreachable":
                 _say(f"{event['elapsed_s']:.1f} s: nothing receives there (any more); what is sent is lost meanwhile")
+            case "taking reports":
+                _say(f"reports of the receiver (RTCP) are taken at port {event['port']}")
             case "unannounced":
                 _say(
                     "something comes that no sender has announced, and is thrown away: of another program's stream, "

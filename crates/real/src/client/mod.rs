@@ -76,6 +76,7 @@ pub fn receive_from_server(
         sound: None,
         sound_packets: None,
         frame_rate: None,
+        reports: Vec::new(),
     };
     listener(&Event::Started(announcement.to_string()));
     if let Some(reason) = found.without_sound {

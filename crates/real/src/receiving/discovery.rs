@@ -6,6 +6,7 @@ use framewire_session::Announcement;
 use framewire_sockets::{Interest, Watch, wait, wait_watching};
 use framewire_units::{Duration, Timestamp};
 
+use super::reports::Reports;
 use super::{End, ReceiveOptions, of_sound, receiver_at};
 use crate::TICK;
 use crate::error::RealError;
@@ -99,6 +100,7 @@ impl End<'_> {
             sound: None,
             sound_packets: of_sound,
             frame_rate: None,
+            reports: Vec::new(),
         };
         stated.check()?;
         // What an earlier stream's sender has said does not count.
@@ -127,6 +129,7 @@ impl End<'_> {
             if let Some(channel) = announced.sound_channel() {
                 self.sockets.add(&channel, &receiver_at(self.address)).map_err(of_sound)?;
             }
+            self.reports = Reports::open(&announced, self.address, &mut self.answers)?;
             return Ok(Some(announced));
         }
         Ok(None)

@@ -2,6 +2,7 @@
 
 mod discovery;
 mod ending;
+mod reports;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -17,6 +18,7 @@ use framewire_transport::TransportKind;
 use framewire_units::{DataSize, Duration, Timestamp};
 
 use self::ending::Ending;
+use self::reports::{Reporting, Reports};
 use crate::error::RealError;
 use crate::events::{Event, Listener};
 use crate::exchange::{Answers, above};
@@ -82,7 +84,8 @@ pub fn receive(
     let clock = RunClock::start();
     let (sockets, answers, address) = listen(options, clock)?;
     listener(&Event::Listening(address));
-    let mut end = End { options, clock, sockets, address, answers, session: None };
+    let reports = Reports::default();
+    let mut end = End { options, clock, sockets, address, answers, reports, session: None };
     end.listen_for_described_sound(listener)?;
     let announcement = end.wait_for_stream(is_stopped, listener)?;
     listener(&Event::Started(announcement.to_string()));
@@ -137,6 +140,7 @@ struct End<'a> {
     /// Where it listens.
     address: SocketAddr,
     answers: Answers,
+    reports: Reports,
     /// Of the stream that was announced.
     session: Option<u64>,
 }
@@ -154,7 +158,8 @@ impl End<'_> {
         let headers = self.options.description.as_ref().filter(|_| self.session.is_none());
         let headers = headers.map(|streams| streams.video.parameter_sets()).unwrap_or_default();
         let file = directory::create_behind(&movie, &headers)?;
-        let session = announcement.receiver(&recording)?.passing_damaged(self.options.passes_damaged);
+        let session =
+            announcement.reporting_receiver(&recording, self.clock.now())?.passing_damaged(self.options.passes_damaged);
         let mut receiving = MovieReceiving::new(session, file);
         let described = announcement.sound_packets.as_ref();
         if let Some(codec) = announcement.sound.map(|sound| sound.codec).or(described.map(|sound| sound.codec)) {
@@ -177,7 +182,7 @@ impl End<'_> {
             bytes: self.sockets.came(),
             movie,
             announcement: announcement.clone(),
-            of_others: self.sockets.of_others(),
+            of_others: self.sockets.of_others() + self.reports.of_others,
             rejected: outcome.received.rejected,
         })
     }
@@ -195,6 +200,7 @@ impl End<'_> {
         loop {
             let now = self.clock.now();
             ending.said |= self.take_end()?;
+            self.reports.take(&mut self.answers, &self.sockets, self.clock, receiving)?;
             ending.ended_by = ending.ended_by.or(self.early_end(now, begun, is_stopped));
             if ending.ended_by.is_some() {
                 // A sender that goes on does not keep it from its end.
@@ -203,7 +209,8 @@ impl End<'_> {
             if ending.ended_by.is_some() || ending.said && self.is_settled(now) {
                 receiving.handle_other_ended(now);
             }
-            let again = receiving.poll(now, &mut self.sockets);
+            let Self { sockets, answers, reports, .. } = self;
+            let again = receiving.poll(now, &mut Reporting { sockets, answers, reports });
             if receiving.has_ended() || now.saturating_since(reported) >= BETWEEN_REPORTS {
                 reported = now;
                 self.report(receiving, listener);
@@ -223,7 +230,8 @@ impl End<'_> {
 
     fn wait(&self, receiving: &MovieReceiving, now: Timestamp) -> Result<(), RealError> {
         let (mut watched, until) = self.sockets.watched(receiving);
-        watched.push((self.answers.descriptor(), Watch { read: true, write: false }));
+        let beside = self.reports.descriptors().chain([self.answers.descriptor()]);
+        watched.extend(beside.map(|socket| (socket, Watch { read: true, write: false })));
         let left = until.map_or(TICK, |at| at.saturating_since(now).min(TICK));
         Ok(wait_watching(&watched, left)?)
     }
@@ -242,7 +250,7 @@ impl End<'_> {
             peer: self.sockets.heard(),
             session: self.session,
             bytes: self.sockets.came(),
-            of_others: self.sockets.of_others(),
+            of_others: self.sockets.of_others() + self.reports.of_others,
         };
         record(&recorded, outcome, announcement)
     }

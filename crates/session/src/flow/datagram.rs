@@ -113,6 +113,13 @@ impl DatagramSetup {
         media.map(|media| of(media).map_or(RtcpBandwidth::NONE, |rtcp| rtcp.bandwidth)).collect()
     }
 
+    /// What RTCP may take of its sessions, the video's first, where receivers report of them; none where they do not.
+    pub(crate) fn receivers_reports(&self) -> Vec<RtcpBandwidth> {
+        let bandwidths = self.rtcp_bandwidths();
+        let may_report = bandwidths.iter().all(|bandwidth| bandwidth.receivers.as_bps() > 0);
+        if may_report { bandwidths } else { Vec::new() }
+    }
+
     fn channels_of_halves(&self) -> Vec<Channel> {
         self.channels().into_iter().map(|setup| setup.channel()).collect()
     }
