@@ -7,7 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-__all__ = ["how_it_plays", "why_it_ended"]
+__all__ = ["how_it_plays", "joining_command", "why_it_ended"]
 
 _WITHOUT_TIMES = ("H.264", "H.265")
 """Codecs of whose byte streams FFmpeg cannot derive when a frame is shown, where there are B frames."""
@@ -67,10 +67,14 @@ def how_it_plays(viewed: dict[str, Any], out: Path | None) -> list[str]:
         before = viewed["frames_before_key"]
         # The audio of what no picture is there of is passed over, so that both begin together.
         skip = ["-ss", f"{before / rate:.3f}"] if before and rate is not None else []
-        times, codecs = _joining(viewed["codec"])
-        both = ["ffmpeg", *times, *video, "-i", str(out), *skip, "-i", heard["file"], *codecs]
-        lines.append(f"with its audio: {shlex.join([*both, str(out.with_suffix('.mkv'))])}")
+        lines.append(f"with its audio: {joining_command(viewed['codec'], video, out, [*skip, '-i', heard['file']])}")
     return [*lines, *_missing(viewed, is_joined=len(lines) > 1)]
+
+
+def joining_command(codec: str, video: list[str], movie: Path, sound: list[str]) -> str:
+    """The command that makes a film of a stream of video, whose options those are, and of its sound, beside it."""
+    times, codecs = _joining(codec)
+    return shlex.join(["ffmpeg", *times, *video, "-i", str(movie), *sound, *codecs, str(movie.with_suffix(".mkv"))])
 
 
 def _joining(codec: str) -> tuple[list[str], list[str]]:

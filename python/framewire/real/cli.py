@@ -11,6 +11,7 @@ from typing import Any
 from framewire import progress as progress_module
 from framewire.commands import print_json, stderr, stdout, warn
 from framewire.endpoint.address import Address
+from framewire.endpoint.closing_message import joining_command
 from framewire.errors import RunError
 from framewire.real import ends
 from framewire.real.ends import End
@@ -53,16 +54,23 @@ def receive(as_json: bool, at: str, **options: Any) -> End:
             end = ends.receive(Address.parse(at), listener=_shown(name, display), **options)
     result = end.result
     movie = end.directory / "received" / str(result["movie"])
+    heard = end.sound
     if as_json:
-        print_json({"directory": str(end.directory), **result, "movie": str(movie)})
+        packets, sound = (0, None) if heard is None else (heard[0], str(heard[1]))
+        print_json(
+            {"directory": str(end.directory), **result, "movie": str(movie), "sound": sound, "sound_packets": packets}
+        )
     else:
         lost = f", {result['dropped']:,} with something missing" if result["dropped"] else ""
         _print(f"{result['whole']:,} whole frames{lost}; {_how_it_ended(end)}")
         if result["whole"]:
             rate = result["frames_per_second"]
             pace = [] if rate is None else ["-framerate", str(Fraction(rate).limit_denominator(1_001))]
-            plays = shlex.join(["ffplay", "-f", result["ffmpeg_format"], *pace, str(movie)])
-            _print(f"{result['codec']}; plays with: {plays}")
+            video = ["-f", result["ffmpeg_format"], *pace]
+            _print(f"{result['codec']}; plays with: {shlex.join(['ffplay', *video, str(movie)])}")
+            if heard is not None:
+                _print(f"{heard[0]:,} packets of its sound: {heard[1]}")
+                _print(f"with its sound: {joining_command(result['codec'], video, movie, ['-i', str(heard[1])])}")
         _print(f"receiver {end.directory}")
     if result["rejected"]:
         warn(f"{result['rejected']:,} packets or frames made no sense and were refused (run.json has reasons)")
@@ -114,8 +122,9 @@ def _shown(name: str, display: progress_module.Display) -> Callable[[dict[str, A
                 _say(f"reports of the receiver (RTCP) are taken at port {event['port']}")
             case "unannounced":
                 _say(
-                    "something comes that no sender has announced, and is thrown away: of another program's stream, "
-                    "state --codec (or --sdp); of framewire's, the port above has to be open for UDP, too"
+                    "a stream comes that was not announced, and is thrown away: its sender was started before this "
+                    "receiver (start the receiver first), or is another program, or cannot reach the port above, which "
+                    "has to be open for UDP, too; with --codec (or --sdp) what comes is received as it is"
                 )
             case "sound left out":
                 _say(f"without the sound: {event['reason']}")
@@ -127,7 +136,10 @@ def _shown(name: str, display: progress_module.Display) -> Callable[[dict[str, A
             case "aligned":
                 _say(f"it answers; the clocks are known to within {event['error_s'] * 1e3:.3f} ms")
             case "not aligned":
-                _say("nobody answers: whatever receives there is another program, and clocks are not aligned")
+                _say(
+                    "nobody answers: whatever receives there is another program, and clocks are not aligned; framewire "
+                    "receive has to be started first, as a stream is announced when it begins"
+                )
             case "started":
                 before = (0.0, 0)
                 display({"event": "started", "flows": [name]})

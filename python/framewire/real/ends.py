@@ -62,6 +62,16 @@ class End:
         return str(self.result["ended_by"]) == "interrupted"
 
     @property
+    def sound(self) -> tuple[int, Path] | None:
+        """How many packets of sound a receiver has got, and the file of them; None where none came."""
+        if self.result.get("movie") is None:
+            return None
+        (flow,) = files.read_json(self.directory / "run.json")["flows"]
+        movie = self.directory / "received" / str(self.result["movie"])
+        beside = [file for file in sorted(movie.parent.iterdir()) if file != movie]
+        return (flow["received_sound"], beside[0]) if flow["received_sound"] and beside else None
+
+    @property
     def failure(self) -> str | None:
         """Why the stream broke, if it did."""
         return None if self.result["failure"] is None else str(self.result["failure"])

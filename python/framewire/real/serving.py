@@ -63,9 +63,12 @@ class Place:
         """
         try:
             parts = urlsplit(text)
-            port = parts.port
         except ValueError as error:
             raise InputError(f"--serve {text!r}: {error}") from None
+        try:
+            port = parts.port
+        except ValueError:
+            raise InputError(f"--serve {text!r}: its port is no number from 0 to 65535") from None
         if parts.scheme not in FORMS or not parts.hostname or parts.path not in {"", "/"} or parts.username:
             allowed = " or ".join(f"{scheme}://127.0.0.1:{PORTS[scheme]}/" for scheme in FORMS)
             raise InputError(f"--serve {text!r}: where to listen is needed, as {allowed}")
@@ -210,8 +213,10 @@ def _movies(
     is_folder = source.is_dir()
     shown: list[Shown] = []
     settled = None
-    for path in _files(source) if is_folder else [source]:
-        say({"event": "step", "text": f"preparing {path.name}"})
+    found = _files(source) if is_folder else [source]
+    for number, path in enumerate(found, 1):
+        of = f" ({number:,} of {len(found):,}; it serves when all are ready)" if len(found) > 1 else ""
+        say({"event": "step", "text": f"preparing {path.name}{of}"})
         try:
             loaded, own, about, why = _movie(path, name, forms, overrides)
         except InputError as error:

@@ -54,7 +54,14 @@ fn title(scenario: &Scenario, movie: &ServedMovie, tell: &mut dyn FnMut(Event)) 
     let (name, about) = (movie.name.clone(), movie.about.clone());
     let mut title = Title { name, about, file: opened.transpose()?, mp4: None, fragments: None, ts: None, rtsp: None };
     for flow in &scenario.flows {
-        match setup(flow, movie, tell) {
+        // A person who reads that there is sound is told in which form there is none.
+        let mut tell = |event: Event| {
+            if let Event::SoundLeftOut { transport, .. } = &event {
+                title.about = format!("{}, {transport} without its sound", title.about);
+            }
+            tell(event);
+        };
+        match setup(flow, movie, &mut tell) {
             Ok(setup) if setup.is_file() => title.mp4 = Some(setup),
             Ok(setup) if setup.is_fragmented() => title.fragments = Some(setup),
             Ok(setup) if setup.is_rtsp() => title.rtsp = Some(setup),
@@ -79,7 +86,10 @@ fn setup(flow: &Flow, movie: &ServedMovie, tell: &mut dyn FnMut(Event)) -> Resul
             let without = FlowSetup::of_movie(flow, silent, ssrc);
             if without.is_ok() {
                 let (name, transport) = (movie.name.clone(), flow.transport().to_string());
-                tell(Event::SoundLeftOut { name, transport, reason: error.to_string() });
+                // Which transport it is stands before it.
+                let said = error.to_string();
+                let reason = said.strip_prefix(&format!("flow {}: ", flow.name)).unwrap_or(&said).to_owned();
+                tell(Event::SoundLeftOut { name, transport, reason });
             }
             without
         }
