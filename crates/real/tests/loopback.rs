@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use framewire_media::access_unit::Codec;
 use framewire_real::{Event, RealError, join, receive, send};
 use framewire_wire::exchange::{Exchange, Kind};
 use serde_json::Value;
@@ -212,6 +213,49 @@ fn strangers_do_not_end_what_waits_for_a_sender() {
         assert!(nothing.contains("nothing that is announced came in 1.8 s"), "{transport}: {nothing}");
         assert_eq!(said.iter().filter(|event| **event == Event::Unannounced).count(), 1, "{transport}: said once");
     }
+}
+
+#[test]
+fn a_receiver_that_was_started_after_its_sender_says_so_and_ends_when_the_stream_has() {
+    let scratch = Scratch::new();
+    let file = movie_file(&scratch.0, 100, 100);
+    let mut options = receiving("udp", scratch.directory("receiver"));
+    (options.silence, options.patience) = (Duration::from_millis(700), Duration::from_secs(30));
+    options.address = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let ends = ["sender", "late"].map(|name| scratch.directory(name));
+    let peer = options.address;
+    let (sent, late, told, ended) = thread::scope(|scope| {
+        let sender = scope
+            .spawn(|| send(&scenario("udp"), &content(&file), &sending(peer, ends[0].clone()), &|| false, &mut |_| {}));
+        // Its questions have 1.2 s to be answered.
+        thread::sleep(Duration::from_millis(2_000));
+        let mut told = 0;
+        let mut count = |event: &Event| told += usize::from(*event == Event::Unannounced);
+        let late = receive(&options, &|| false, &mut count).unwrap_err().to_string();
+        let ended = Instant::now();
+        (sender.join().unwrap().unwrap(), late, told, ended)
+    });
+    assert_eq!((sent.status, sent.clock_error_s, told), ("complete", None, 1));
+    assert!(late.contains("a stream came that was not announced, and has ended: "), "{late}");
+    assert!(late.contains("start the receiver first") && late.contains("--codec"), "{late}");
+    assert!(ended.elapsed() < Duration::from_secs(3), "well before it is patient no more");
+    // What the user says of the stream is enough to receive what is left of it.
+    let known = framewire_real::ReceiveOptions {
+        codec: Codec::ALL.iter().copied().find(|codec| codec.file_suffix() == "m2v"),
+        directory: ends[1].clone(),
+        ..options
+    };
+    let received = thread::scope(|scope| {
+        let sender = scope.spawn(|| {
+            send(&scenario("udp"), &content(&file), &sending(peer, scratch.directory("again")), &|| false, &mut |_| {})
+        });
+        thread::sleep(Duration::from_millis(2_000));
+        let received = receive(&known, &|| false, &mut |_| {}).unwrap();
+        sender.join().unwrap().unwrap();
+        received
+    });
+    assert_eq!((received.status, received.ended_by), ("complete", Some("silence")));
+    assert!((40..100).contains(&received.frames.0), "{:?}", received.frames);
 }
 
 #[test]

@@ -16,6 +16,13 @@ use crate::exchange::Question;
 /// How long what comes may go before what is said of it: a question that was lost is asked again sooner.
 const UNANNOUNCED: Duration = Duration::from_secs(1);
 
+/// What comes more often than that without having been announced, and for so long, is a stream, and nothing that went astray.
+const ASTRAY: (u64, Duration) = (16, Duration::from_secs(1));
+
+/// Why a stream is not announced, and what to do about it.
+const NOT_ANNOUNCED: &str = "framewire send announces a stream when it begins: start the receiver first; a stream that goes on \
+     already, or of another program, is received with its --codec (or --sdp)";
+
 /// What is waited for where a user says nothing of the stream.
 const ANNOUNCED: &str = "that is announced";
 
@@ -45,6 +52,7 @@ impl End<'_> {
         listener: &mut Listener<'_>,
     ) -> Result<Announcement, RealError> {
         let mut came_at: Option<Timestamp> = None;
+        let mut thrown_away: Option<(Timestamp, Timestamp)> = None;
         loop {
             if let Some(announced) = self.take_announcement()? {
                 return Ok(announced);
@@ -59,22 +67,43 @@ impl End<'_> {
                 }
                 if now.saturating_since(*came_at.get_or_insert(now)) < UNANNOUNCED {
                     std::thread::sleep(TICK);
-                } else if self.sockets.discard()? == 0 {
-                    // The first of it: what a stranger sends does not end a receiver that waits for a stream.
-                    listener(&Event::Unannounced);
+                } else {
+                    thrown_away = Some((thrown_away.map_or(now, |(first, _)| first), now));
+                    if self.sockets.discard()? == 0 {
+                        // The first of it: what a stranger sends does not end a receiver that waits for a stream.
+                        listener(&Event::Unannounced);
+                    }
                 }
+            }
+            if let Some(ended) = thrown_away.and_then(|between| self.unannounced_end(now, between)) {
+                return Err(ended);
             }
             if now.saturating_since(Timestamp::ZERO) >= self.options.patience {
                 let seconds = self.options.patience.as_secs_f64();
-                let came =
-                    if self.sockets.of_others() > 0 { format!("nothing {ANNOUNCED}") } else { "nothing".to_owned() };
-                return Err(RealError::Failed(format!("{}: {came} came in {seconds} s", self.options.address)));
+                let (came, why) = match self.sockets.of_others() {
+                    0 => ("nothing".to_owned(), String::new()),
+                    _ => (format!("nothing {ANNOUNCED}"), format!("; {NOT_ANNOUNCED}")),
+                };
+                return Err(RealError::Failed(format!("{}: {came} came in {seconds} s{why}", self.options.address)));
             }
             let read = Watch { read: true, write: false };
             let watched = [Some(self.answers.descriptor()), self.sockets.descriptor()];
             let watched: Vec<_> = watched.into_iter().flatten().map(|socket| (socket, read)).collect();
             wait_watching(&watched, TICK)?;
         }
+    }
+
+    /// A stream that was not announced, and of which nothing comes any more: whoever waited for it has missed it.
+    fn unannounced_end(&self, now: Timestamp, (first, last): (Timestamp, Timestamp)) -> Option<RealError> {
+        let (count, is_datagrams) = (self.sockets.of_others(), !self.options.transport.is_stream());
+        let is_stream = count > ASTRAY.0 && last.saturating_since(first) >= ASTRAY.1;
+        let is_silent = now.saturating_since(last) >= self.options.silence;
+        (is_datagrams && is_stream && is_silent).then(|| {
+            RealError::Failed(format!(
+                "{}: a stream came that was not announced, and has ended: {count} datagrams were thrown away; {NOT_ANNOUNCED}",
+                self.options.address
+            ))
+        })
     }
 
     /// True where something has come by the stream's socket.
