@@ -111,29 +111,19 @@ def _joined(directory: Path, receiver: Path | None) -> Run | None:
     return None
 
 
-LISTED = 5
-"""Clients of a server that are named."""
-
-
 def _of_a_server(directory: Path) -> str:
     """Why there is no report of a server, and of what there is one."""
-    from framewire import files
+    from framewire.real.answers import answers_of, listed
 
-    clients = sorted(directory.glob("clients/*/run.json"), key=lambda file: (len(file.parent.name), file.parent.name))
+    answers = answers_of(directory)
     said = "is of a server (framewire send --serve)"
-    if not clients:
+    if not answers:
         return f"{said}, and no client was sent a movie from its beginning: clients.ndjson has what each was sent"
-    lines = []
-    for file in clients[:LISTED]:
-        served = files.read_json(file).get("served") or {}
-        lines.append(f"{file.parent}: {served.get('peer')} {served.get('what')}, {served.get('ended')}")
-    more = [f"and {len(clients) - LISTED:,} more"] if len(clients) > LISTED else []
     return "\n  ".join(
         [
             f"{said}, with a ledger for each client; with a receiver's own (framewire receive URL):",
-            f"framewire report {clients[0].parent} RECEIVER_DIR",
-            *lines,
-            *more,
+            f"framewire report {directory} RECEIVER_DIR",
+            *listed(answers),
         ]
     )
 

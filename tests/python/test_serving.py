@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shlex
 import shutil
 import signal
 import socket
@@ -205,7 +206,9 @@ def test_a_page_is_no_movie_and_a_client_that_has_enough_broke_nothing(folder: P
             assert client.recv(1)
         time.sleep(0.5)
         _, clients = server.end()
-    assert {entry["ended"] for entry in clients} <= {"complete", "the client left"}, clients
+    page, movie = (entry["ended"] for entry in clients)
+    assert page == "looked at"
+    assert movie in {"complete", "the client left"}, "the kernel may have taken all of it before the client closed"
 
 
 def test_films_go_by_their_frame_clock_and_streams_may_have_no_end(folder: Path, tmp_path: Path) -> None:
@@ -243,7 +246,12 @@ def test_nothing_outside_of_the_folder_is_had(folder: Path, tmp_path: Path) -> N
         assert server.status("/film.mkv", "-X", "PUT") == 405
         assert server.status("/film.mkv", "-H", f"X: {'y' * 20_000}") == 431
         document, clients = server.end()
-    assert clients == []
+    told = [(client["method"], client["what"], client["ended"], client["reason"]) for client in clients]
+    asked = [path for path in outside if path != "/film.mkv%00"]
+    assert [one for one in told if one[1] in asked] == [("GET", path, "refused", "404 Not Found") for path in asked]
+    assert ("PUT", "/film.mkv", "refused", "405 Method Not Allowed") in told
+    assert told[-1] == (None, None, "refused", "431 Request Header Fields Too Large")
+    assert (document["answers"], document["refused_requests"]) == (0, len(outside) + 2)
     assert document["limits"]["header_bytes"] == 16_384
 
 
@@ -264,7 +272,8 @@ def test_connections_that_say_nothing_shut_nobody_out(folder: Path, tmp_path: Pa
         document, clients = server.end()
     assert document["connections"] == 202
     assert 180 <= document["refused"] <= 183
-    assert [client["ended"] for client in clients] == ["complete"]
+    assert [client["ended"] for client in clients] == ["complete", "refused"]
+    assert clients[1]["reason"] == "408 Request Timeout"
     assert rss_kib < 400_000
 
 
@@ -339,7 +348,9 @@ def test_gstreamer_plays_by_rtsp_who_knows_the_password(protocol: str, folder: P
         assert shown(server.url("/film.mkv", "camera:secret@"), "v", *INTERLEAVED) == shown(out)
         document, clients = server.end()
     assert document["user"] == "camera"
-    assert len(clients) == 2
+    refused = [client for client in clients if client["ended"] == "refused"]
+    assert {client["reason"] for client in refused} == {"401 Unauthorized"} and len(refused) >= 4
+    assert len(clients) - len(refused) == 2
     assert "secret" not in (tmp_path / "served" / "run.json").read_text()
 
 
@@ -353,7 +364,15 @@ def test_a_receiver_asks_for_a_movie_and_records_it(path: str, folder: Path, tmp
         assert ran.returncode == 0, ran.stderr
         assert f"{FRAMES} whole frames; to the end" in ran.stdout
         server.end()
-    check_received(tmp_path / "came", folder / "film.mkv")
+    said = ran.stdout.splitlines()
+    (joining,) = (line for line in said if line.startswith("with its sound: "))
+    subprocess.run(shlex.split(joining.removeprefix("with its sound: ")), check=True, capture_output=True)
+    film = tmp_path / "came" / "received" / "movie.mkv"
+    assert (len(shown(film)), len(shown(film, "a"))) == (FRAMES, len(shown(folder / "film.mkv", "a")))
+    film.unlink()
+    document = check_received(tmp_path / "came", folder / "film.mkv")
+    count = document["flows"][0]["received_sound"]
+    assert f"{count} packets of its sound: {tmp_path / 'came' / 'received' / 'movie.aac'}" in said
 
 
 def check_received(came: Path, film: Path) -> dict[str, Any]:
@@ -503,10 +522,10 @@ def test_what_a_client_was_sent_and_what_it_received_is_a_run(path: str, folder:
     ledger = served / "clients" / str(answer["connection"])
     described = json.loads((ledger / "run.json").read_text())
     assert (described["side"], described["status"], described["served"]) == ("sender", "complete", answer)
-    assert document["ledgers"] == len([*(served / "clients").iterdir()]) >= 1
+    assert document["ledgers"] == len([*(served / "clients").iterdir()]) == 1, "of a look there is none"
     done = RUNNER.invoke(app, ["report", str(served)])
     assert done.exit_code == 2
-    assert f"{answer['peer']} {path}, complete" in " ".join(done.output.split())
+    assert f"framewire receive at {answer['peer']}, {path}, complete" in " ".join(done.output.split())
     assert (ledger / "rtcp.parquet").is_file() == (scheme == "rtsp")
     if scheme == "rtsp":
         reports = pl.read_parquet(ledger / "rtcp.parquet")
@@ -609,6 +628,9 @@ def test_what_cannot_be_served_is_refused_with_the_reason(folder: Path, tmp_path
     for url in ("ftp://127.0.0.1/", "http:///", "http://127.0.0.1/film", "127.0.0.1:80", "http://127.0.0.1:x/"):
         with pytest.raises(InputError, match="--serve"):
             Place.parse(url)
+    for port in ("80x", "65536", "-1"):
+        with pytest.raises(InputError, match="its port is no number from 0 to 65535"):
+            Place.parse(f"rtsp://127.0.0.1:{port}/")
     empty = tmp_path / "empty"
     empty.mkdir()
     with pytest.raises(InputError, match="there is no file in it with video"):

@@ -48,7 +48,7 @@ pub(crate) fn run(data: &[u8]) {
         None => {
             let (description, data) = cut(data);
             if let Some(asked) = asked(of_kind - ANNOUNCED.len(), &String::from_utf8_lossy(description))
-                && let Ok(receiver) = asked.receiver(&FlowRecording::default(), Timestamp::ZERO, Seed(1))
+                && let Ok(receiver) = asked.receiver(&FlowRecording::default(), "fuzz", Timestamp::ZERO, Seed(1))
             {
                 listen(receiver, data, *pieces, step);
             }

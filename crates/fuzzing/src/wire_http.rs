@@ -77,6 +77,9 @@ fn serve(data: &[u8]) {
                     assert!(!serving && serve.bytes.start < serve.bytes.end && serve.resource < 2);
                     serving = true;
                 }
+                ServerEvent::Answered(answered) => {
+                    assert!(answered.asked.is_none_or(|asked| asked.target.len() <= 1_024), "four bytes a letter");
+                }
                 ServerEvent::Stop => assert!(std::mem::take(&mut serving)),
             }
         }

@@ -96,6 +96,9 @@ fn serve(data: &[u8], password: bool) {
                     plays += usize::from(playing.is_ok());
                     drop(server.handle_playing(Timestamp::ZERO, playing));
                 }
+                ServerEvent::Answered(answered) => {
+                    assert!(answered.status != Status::OK && answered.asked.is_none_or(|asked| asked.target.len() <= 1_024));
+                }
                 ServerEvent::Pause | ServerEvent::Rtcp(..) | ServerEvent::Stop => {}
             }
         }
@@ -112,6 +115,7 @@ fn play(data: &[u8], password: bool) {
         want: Want::Interleaved,
         sound: password.then_some(Want::Interleaved),
         account: password.then(account),
+        user_agent: None,
     };
     let mut client = Client::new(settings, Timestamp::ZERO, Seed(1).stream("client", &[]));
     let mut ends = 0;

@@ -87,6 +87,7 @@ fn of_served(served: &Served) -> Value {
         "failure": null,
         "connections": served.connections,
         "refused": served.refused,
+        "refused_requests": served.refusals,
         "answers": served.answers.0,
         "cut_short": served.answers.1,
         "ledgers": served.ledgers,

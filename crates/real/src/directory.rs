@@ -24,13 +24,21 @@ pub(crate) fn create(file: &Path) -> Result<ReceivedMovie, RealError> {
     create_behind(file, &[])
 }
 
+/// What stands before each parameter set (ITU-T H.264 and H.265, annex B: `zero_byte` and `start_code_prefix_one_3bytes`).
+const START_CODE: [u8; 4] = [0, 0, 0, 1];
+
+/// Bytes of parameter sets before the first frame of a file.
+pub(crate) fn bytes_before(parameter_sets: &[Vec<u8>]) -> u64 {
+    parameter_sets.iter().map(|set| (START_CODE.len() + set.len()) as u64).sum()
+}
+
 /// The same behind parameter sets that came beside the stream, each behind the start code of a byte stream (ITU-T H.264 and
 /// H.265, annex B).
 pub(crate) fn create_behind(file: &Path, parameter_sets: &[Vec<u8>]) -> Result<ReceivedMovie, RealError> {
     let write = || {
         let mut writer = BufWriter::new(File::create(file)?);
         for set in parameter_sets {
-            writer.write_all(&[0, 0, 0, 1])?;
+            writer.write_all(&START_CODE)?;
             writer.write_all(set)?;
         }
         Ok(writer)

@@ -1,6 +1,7 @@
 //! One run of what two ends recorded.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use framewire_recording::record::{FlowLog, FlowStatus};
@@ -164,12 +165,50 @@ impl Side {
     }
 }
 
-/// Both ends know one stream by the number that its sender drew. A receiver to which nothing was announced does not know it.
+/// Both ends know one stream by a number: that of a sender that announces it, and of a receiver that asks a server for it. A
+/// receiver to which nothing was announced does not know it; of a server's answer it has to.
 fn check_session(sent: &Side, received: &Side) -> Result<(), RealError> {
+    let other = sent.directory.display();
     match (sent.text("session"), received.text("session")) {
-        (Some(one), Some(other)) if one != other => Err(received
-            .error(format!("it is of another stream than {}: {other}, and not {one}", sent.directory.display()))),
-        _ => Ok(()),
+        (Some(one), Some(two)) if one == two => Ok(()),
+        (Some(one), Some(two)) => {
+            Err(received.error(format!("it is of another stream than {other}: {two}, and not {one}{}", hint(sent, two))))
+        }
+        (None, Some(two)) => Err(received.error(format!(
+            "it is of another stream than {other}, which was sent to {}, no receiver of framewire's{}",
+            client(sent),
+            hint(sent, two)
+        ))),
+        (_, None) if sent.document["served"].is_object() => Err(received.error(format!(
+            "nothing says that it is the end of {other}, which was sent to {}: it asked no server, or is of a version that did not \
+             say which stream it asked for; what framewire receive http://... or rtsp://... makes is needed",
+            client(sent)
+        ))),
+        (_, None) => Ok(()),
+    }
+}
+
+/// Who was sent an answer, and what.
+fn client(sent: &Side) -> String {
+    let served = &sent.document["served"];
+    let said = |key: &str| served[key].as_str().unwrap_or("?").to_owned();
+    format!("{} ({})", said("peer"), served["user_agent"].as_str().unwrap_or("which does not say what it is"))
+}
+
+/// Which of the answers beside this one is of the stream, where one is.
+fn hint(sent: &Side, session: &str) -> String {
+    if !sent.document["served"].is_object() {
+        return String::new();
+    }
+    let resolved = fs::canonicalize(&sent.directory).unwrap_or_else(|_| sent.directory.clone());
+    let mut beside = resolved.parent().and_then(|folder| fs::read_dir(folder).ok()).into_iter().flatten().flatten();
+    let of_stream = beside.find_map(|one| {
+        let side = Side::read(&one.path(), "sender").ok()?;
+        (side.text("session") == Some(session)).then(|| sent.directory.with_file_name(one.file_name()))
+    });
+    match of_stream {
+        Some(path) => format!("; the answer to it is {}", path.display()),
+        None => "; none of this server's answers with a ledger is the one to it".to_owned(),
     }
 }
 
@@ -219,10 +258,16 @@ fn outcome(sent: &Side, received: &Side) -> FlowOutcome {
 /// The movie as received, and its sound, under the names that they have in a run.
 fn keep_received(setup: &FlowSetup, received: &Side, out: &Path) -> Result<(), RealError> {
     let directory = crate::directory::received(out)?;
-    for name in [Some(received_file(setup)), received_sound(setup)].into_iter().flatten() {
+    // Parameter sets that a description brought are no part of a frame.
+    let before = received.number("parameter_set_bytes");
+    let files = [Some((received_file(setup), before)), received_sound(setup).map(|name| (name, 0))];
+    for (name, before) in files.into_iter().flatten() {
         let suffix = Path::new(&name).extension().unwrap_or_default();
         let (from, to) = (received.directory.join("received/movie").with_extension(suffix), directory.join(&name));
-        link(&from, &to)?;
+        match before {
+            0 => link(&from, &to)?,
+            _ => copy_behind(&from, before, &to).map_err(|error| WriteError::new(to, &error))?,
+        }
     }
     Ok(())
 }
@@ -237,6 +282,13 @@ fn keep_reports(sent: &Side, out: &Path) -> Result<(), RealError> {
 fn link(from: &Path, to: &Path) -> Result<(), RealError> {
     let linked = fs::hard_link(from, to).or_else(|_| fs::copy(from, to).map(drop));
     linked.map_err(|error| WriteError::new(to.to_owned(), &error).into())
+}
+
+/// Copies what stands behind the first bytes of a file.
+fn copy_behind(from: &Path, before: u64, to: &Path) -> io::Result<()> {
+    let mut source = File::open(from)?;
+    source.seek(SeekFrom::Start(before))?;
+    io::copy(&mut source, &mut File::create(to)?).map(drop)
 }
 
 /// What only this world has to say.

@@ -22,11 +22,13 @@ pub(crate) struct Recorded<'a> {
     /// What ended it before the stream had.
     pub(crate) ended_by: Option<&'static str>,
     pub(crate) peer: Option<SocketAddr>,
-    /// Of a stream that was announced.
+    /// The number by which both ends know the stream: its sender's, where it was announced, and its own, where it was asked for.
     pub(crate) session: Option<u64>,
     /// Bytes of the stream, and datagrams and connections of others.
     pub(crate) bytes: u64,
     pub(crate) of_others: u64,
+    /// What stands before the first frame in the movie as received, as it did not come with the stream.
+    pub(crate) parameter_sets: &'a [Vec<u8>],
 }
 
 /// Writes what a receiver recorded.
@@ -68,6 +70,7 @@ pub(crate) fn record(
             "received_sound": received.complete_sound,
             "incomplete_frames": received.incomplete_frames,
             "received_bytes": outcome.kept_bytes,
+            "parameter_set_bytes": directory::bytes_before(recorded.parameter_sets),
             "rejected": received.rejected,
             "rejections": received.rejections,
         }],

@@ -7,7 +7,7 @@ use framewire_units::{Seed, Timestamp};
 use framewire_wire::rtsp::Account;
 
 use crate::channels::{ChannelSetup, MOVIE_CHANNEL, REQUESTS_CHANNEL, SOUND_CHANNEL};
-use crate::exchange::rtsp::{RtspClientExchange, reports_of_any};
+use crate::exchange::rtsp::{AskedServer, RtspClientExchange, reports_of_any};
 use crate::exchange::{ClientExchange, HttpClientExchange};
 use crate::flow::packets::ExpectedPackets;
 use crate::flow::{DescribedSound, FlowRecording};
@@ -44,24 +44,32 @@ pub enum ClientRequest {
 }
 
 impl ClientRequest {
-    /// The receiver, which has its first request ready at `now`. What it draws is of this seed.
+    /// The receiver, which has its first request ready at `now` and calls itself `user_agent` there (RFC 9110, section 10.1.5).
+    /// What it draws is of this seed.
     ///
     /// # Errors
     /// When RTP does not carry the codec.
-    pub fn receiver(&self, recording: &FlowRecording, now: Timestamp, seed: Seed) -> Result<ReceiverSession, String> {
+    pub fn receiver(
+        &self,
+        recording: &FlowRecording,
+        user_agent: &str,
+        now: Timestamp,
+        seed: Seed,
+    ) -> Result<ReceiverSession, String> {
         let (half, exchange): (_, Box<dyn ClientExchange>) = match self {
             Self::Http { host, path, is_file } => {
                 let packets = match is_file {
                     true => ExpectedPackets::File,
                     false => ExpectedPackets::AnyTransportStream { in_rtp: false },
                 };
-                (packets.receiver(Session::Http), Box::new(HttpClientExchange::at(host, path)))
+                (packets.receiver(Session::Http), Box::new(HttpClientExchange::at(host, path, user_agent)))
             }
             Self::Rtsp { url, account, codec, payload_type, sound, ports } => {
                 let format = payload_format(*codec).ok_or_else(|| format!("{codec} is not received in RTP"))?;
                 let packets = ExpectedPackets::AnyRtp { format, payload_type: *payload_type };
+                let asked = AskedServer { url, account: account.as_ref(), user_agent };
                 if !ports.is_empty() {
-                    let exchange = RtspClientExchange::at_over_udp(url, account.clone(), ports, now, seed);
+                    let exchange = RtspClientExchange::at_over_udp(&asked, ports, now, seed);
                     return Ok(self.datagram_receiver(&packets, exchange, recording, seed));
                 }
                 let mut reader = packets.rtp_reader(Session::Rtsp);
@@ -70,7 +78,7 @@ impl ClientRequest {
                 }
                 let clock_rate = sound.as_ref().map(|sound| sound.clock_rate());
                 let half = ReceivingHalf::Packets(PacketStreamReceiver::new(reader));
-                (half, Box::new(RtspClientExchange::at(url, account.clone(), clock_rate, now, seed)))
+                (half, Box::new(RtspClientExchange::at(&asked, clock_rate, now, seed)))
             }
         };
         let session = ReceiverSession::new(half, ReceiverLog::new(recording));

@@ -118,7 +118,7 @@ impl Serving {
                         let range = NptRange::from(Duration::ZERO, None);
                         server.handle_playing(now, Ok(Playing { range, streams })).unwrap();
                     }
-                    ServerEvent::Pause => {}
+                    ServerEvent::Pause | ServerEvent::Answered(_) => {}
                     ServerEvent::Rtcp(_, packet) => served.reports += usize::from(Compound::parse(&packet).is_ok()),
                     ServerEvent::Stop => (served.stopped, next) = (true, None),
                 }
@@ -250,7 +250,8 @@ fn play(url: &str, want: Want, sockets: [&UdpSocket; 2], packets: usize) -> (Vec
     let mut connection = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
     connection.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
     let (start, mut buffer, mut came) = (Instant::now(), vec![0; 65_536], Vec::new());
-    let settings = ClientSettings { url: url.to_owned(), want, sound: None, account: Some(account()) };
+    let settings =
+        ClientSettings { url: url.to_owned(), want, sound: None, account: Some(account()), user_agent: None };
     let mut client = Client::new(settings, Timestamp::ZERO, Seed(8).stream("client", &[]));
     let mut ended = None;
     while !client.is_over() {

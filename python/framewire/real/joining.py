@@ -11,6 +11,7 @@ from typing import Any
 from framewire import _native, files
 from framewire.checksums import DamagedError, unsealed
 from framewire.errors import InputError, RunError
+from framewire.real.answers import answer_to
 from framewire.run import Run, check_out, partial_directory, seal
 
 __all__ = ["join", "side_of"]
@@ -42,7 +43,7 @@ def join(
     where it was when it was sent.
 
     Args:
-        sender: the directory that `send` made.
+        sender: the directory that `send` made; or a server's, or that of one of its answers.
         receiver: the directory that `receive` made, copied from wherever that was.
         out: the run directory to make. Unless given that is ``<name of the sender's>-joined`` beside the sender's, or
             what was made there of these very directories before.
@@ -51,8 +52,10 @@ def join(
         InputError: when one of them is not what it should be, or they are of different streams.
     """
     ends = [Path(sender), Path(receiver)]
-    if [side_of(one) for one in ends] == ["receiver", "sender"]:
+    if side_of(ends[0]) == "receiver" and side_of(ends[1]) != "receiver":
         ends.reverse()
+    if [side_of(one) for one in ends] == ["server", "receiver"]:
+        ends[0] = answer_to(*ends)
     for one, wanted in zip(ends, ("sender", "receiver"), strict=True):
         _check(one, wanted)
     documents = [files.read_json(one / "run.json") for one in ends]

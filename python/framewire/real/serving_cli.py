@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from framewire.commands import print_json, stderr, stdout, warn
 from framewire.real import serving
+from framewire.real.answers import answers_of, listed
 from framewire.real.ends import End
 
 __all__ = ["serve"]
@@ -23,13 +24,14 @@ def serve(as_json: bool, source: Path, at: str, **options: Any) -> End:
         return end
     cut = f", {result['cut_short']:,} of them cut short" if result["cut_short"] else ""
     late = result["lateness_s"]["p99"]
+    refused = f", {result['refused_requests']:,} requests refused" if result["refused_requests"] else ""
     punctual = "" if late is None else f"; 99 % of frames left within {late * 1e3:.2f} ms of their time"
-    _print(f"{result['answers']:,} answers to {result['connections']:,} connections{cut}{punctual}")
+    _print(f"{result['answers']:,} answers to {result['connections']:,} connections{cut}{refused}{punctual}")
     _print(f"server   {end.directory}")
     if result["ledgers"]:
-        _print(
-            f"ledgers of {result['ledgers']:,} answers, for framewire report with a receiver's: {end.directory}/clients"
-        )
+        _print(f"ledgers of {result['ledgers']:,} answers, for framewire report {end.directory} RECEIVER_DIR:")
+        for line in listed(answers_of(end.directory)):
+            _print(f"  {line}")
     if result["without_ledger"]:
         _print(f"without a ledger: {result['without_ledger']:,} answers, as there was no room for more")
     if result["refused"]:
@@ -65,13 +67,31 @@ SHORTEST_S = 0.1
 def _client(entry: dict[str, Any]) -> str:
     """What one client was sent, in a line.
 
-    >>> sent = {"peer": "[::1]:5", "what": "/", "began_s": 1.0, "bytes": 149_304, "ended": "complete", "reason": None}
-    >>> _client(sent | {"ended_s": 1.00005}), _client(sent | {"ended_s": 1.2})
+    >>> sent = {"peer": "[::1]:5", "method": "GET", "what": "/", "began_s": 1.0, "ended_s": 1.00005, "bytes": 149_304}
+    >>> sent |= {"ended": "complete", "reason": None, "frames": 0, "given_up": 0}
+    >>> _client(sent), _client(sent | {"ended_s": 1.2})
     ('[::1]:5 / 149,304 bytes, complete', '[::1]:5 / 149,304 bytes, 6.0 Mbit/s, complete')
+    >>> _client(sent | {"frames": 750, "given_up": 258})
+    '[::1]:5 / 149,304 bytes, complete, but 258 of 750 frames given up: the client was too slow'
+    >>> _client(sent | {"method": "HEAD", "bytes": 0})
+    '[::1]:5 HEAD / complete'
+    >>> _client(sent | {"ended": "refused", "reason": "404 Not Found"})
+    '[::1]:5 GET / refused: 404 Not Found'
+    >>> _client(sent | {"method": None, "what": None, "ended": "refused", "reason": "400 Bad Request"})
+    '[::1]:5 refused: 400 Bad Request'
+    >>> _client(sent | {"ended": "looked at"})
+    '[::1]:5 / 149,304 bytes, looked at: what framewire receive does first'
     """
+    reason = f": {entry['reason']}" if entry["reason"] else ""
+    if entry["ended"] == "refused" or entry["method"] == "HEAD":
+        asked = filter(None, (entry["peer"], entry["method"], entry["what"]))
+        return f"{' '.join(asked)} {entry['ended']}{reason}"
+    if entry["ended"] == "looked at":
+        reason = ": what framewire receive does first"
+    elif entry["given_up"]:
+        reason += f", but {entry['given_up']:,} of {entry['frames']:,} frames given up: the client was too slow"
     time = entry["ended_s"] - entry["began_s"]
     rate = f", {8e-6 * entry['bytes'] / time:,.1f} Mbit/s" if time >= SHORTEST_S else ""
-    reason = f": {entry['reason']}" if entry["reason"] else ""
     return f"{entry['peer']} {entry['what']} {entry['bytes']:,} bytes{rate}, {entry['ended']}{reason}"
 
 

@@ -19,7 +19,8 @@ pub(crate) struct Playing {
 
 impl Playing {
     pub(crate) fn new(url: &str, now: Timestamp, number: u64) -> Self {
-        let settings = ClientSettings { url: url.to_owned(), want: Want::Interleaved, sound: None, account: None };
+        let (want, sound, account, user_agent) = (Want::Interleaved, None, None, None);
+        let settings = ClientSettings { url: url.to_owned(), want, sound, account, user_agent };
         let client = Rtsp::new(settings, now, Seed(number).stream("audience", &[]));
         Self { client, first: None, bytes: 0, offsets: Vec::new(), packets: 0, failed: false }
     }

@@ -1,5 +1,6 @@
 //! The receiver's end where it is a client: of any server of HTTP or RTSP.
 
+mod asking;
 mod body;
 mod probe;
 
@@ -18,6 +19,7 @@ use framewire_units::{DataSize, Duration, Seed};
 use framewire_wire::rtsp::Account;
 use framewire_wire::sdp::Described;
 
+pub(crate) use self::asking::Asking;
 use crate::error::RealError;
 use crate::events::{Event, Listener};
 use crate::receiving::Received;
@@ -87,9 +89,11 @@ pub fn receive_from_server(
     }
     let clock = RunClock::start();
     let recording = FlowRecording::in_directory(Some(options.directory.as_path().into())).in_real_time();
-    let seed = Seed(random_session().map_err(|error| RealError::Failed(error.to_string()))?);
+    let draw = || random_session().map_err(|error| RealError::Failed(error.to_string()));
+    let (seed, number) = (Seed(draw()?), draw()?);
+    let user_agent = Asking::Stream(number).to_string();
     let (request, mut sockets) = open(options, clock, found.request, is_stopped)?;
-    let session = request.receiver(&recording, clock.now(), seed).map_err(RealError::Input)?;
+    let session = request.receiver(&recording, &user_agent, clock.now(), seed).map_err(RealError::Input)?;
     let folder = directory::received(&options.directory)?;
     let movie = folder.join(format!("movie.{}", found.codec.file_suffix()));
     let headers = found.description.as_ref().map(Described::parameter_sets).unwrap_or_default();
@@ -107,9 +111,10 @@ pub fn receive_from_server(
         clock,
         ended_by,
         peer: Some(options.address),
-        session: None,
+        session: Some(number),
         bytes: sockets.came(),
         of_others: sockets.of_others(),
+        parameter_sets: &headers,
     };
     record(&recorded, &outcome, &announcement)?;
     let (status, failure) = directory::status(&outcome.status);

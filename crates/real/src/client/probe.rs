@@ -10,8 +10,8 @@ use framewire_wire::http::{Client as Http, Fetch};
 use framewire_wire::rtsp::{Client as Rtsp, ClientEvent as RtspEvent, ClientSettings, Want};
 use framewire_wire::sdp::Described;
 
-use super::ClientOptions;
 use super::body::{BodyProbe, BodyTracks};
+use super::{Asking, ClientOptions};
 use crate::TICK;
 use crate::error::RealError;
 
@@ -36,7 +36,8 @@ pub(super) fn probe(options: &ClientOptions, is_stopped: &dyn Fn() -> bool) -> R
     if options.is_rtsp {
         let url = format!("rtsp://{host}{path}");
         let (want, sound, account) = (Want::Interleaved, None, options.account.clone());
-        let settings = ClientSettings { url: url.clone(), want, sound, account: account.clone() };
+        let user_agent = Some(Asking::Look.to_string());
+        let settings = ClientSettings { url: url.clone(), want, sound, account: account.clone(), user_agent };
         let random = Seed(random_session().map_err(|error| RealError::Failed(error.to_string()))?);
         let client = Rtsp::new(settings, Timestamp::ZERO, random.stream("look", &[]));
         let described = converse(options, is_stopped, DescriptionProbe(client))?;
@@ -54,7 +55,7 @@ pub(super) fn probe(options: &ClientOptions, is_stopped: &dyn Fn() -> bool) -> R
         let description = Some(description);
         return Ok(ProbedMovie { request, codec, sound, without_sound: why, other_sound: 0, description });
     }
-    let mut client = Http::default();
+    let mut client = Http::default().with_user_agent(&Asking::Look.to_string());
     client.fetch(&Fetch { host: host.clone(), path: path.clone(), range: None, is_last: true });
     let BodyTracks { is_file, codec, sound, others } = converse(options, is_stopped, BodyProbe::new(client))?;
     let request = ClientRequest::Http { host: host.clone(), path: path.clone(), is_file };

@@ -155,9 +155,7 @@ impl End<'_> {
         let recording = FlowRecording::in_directory(Some(self.options.directory.as_path().into())).in_real_time();
         let directory = directory::received(&self.options.directory)?;
         let movie = directory.join(format!("movie.{}", announcement.codec.file_suffix()));
-        let headers = self.options.description.as_ref().filter(|_| self.session.is_none());
-        let headers = headers.map(|streams| streams.video.parameter_sets()).unwrap_or_default();
-        let file = directory::create_behind(&movie, &headers)?;
+        let file = directory::create_behind(&movie, &self.parameter_sets())?;
         let session =
             announcement.reporting_receiver(&recording, self.clock.now())?.passing_damaged(self.options.passes_damaged);
         let mut receiving = MovieReceiving::new(session, file);
@@ -228,6 +226,12 @@ impl End<'_> {
         Ok(ending)
     }
 
+    /// Those that come with the description of a stream that is not announced.
+    fn parameter_sets(&self) -> Vec<Vec<u8>> {
+        let description = self.options.description.as_ref().filter(|_| self.session.is_none());
+        description.map(|streams| streams.video.parameter_sets()).unwrap_or_default()
+    }
+
     fn wait(&self, receiving: &MovieReceiving, now: Timestamp) -> Result<(), RealError> {
         let (mut watched, until) = self.sockets.watched(receiving);
         let beside = self.reports.descriptors().chain([self.answers.descriptor()]);
@@ -251,6 +255,7 @@ impl End<'_> {
             session: self.session,
             bytes: self.sockets.came(),
             of_others: self.sockets.of_others() + self.reports.of_others,
+            parameter_sets: &self.parameter_sets(),
         };
         record(&recorded, outcome, announcement)
     }

@@ -183,6 +183,7 @@ impl Connections {
             connections: self.next - 1 - LISTENER,
             refused: self.refused,
             answers: journal.answers(),
+            refusals: journal.refusals(),
             ledgers: 0,
             without_ledger: journal.without_ledger(),
             bytes: self.written(),

@@ -18,7 +18,9 @@ use framewire_world::{FlowPackets, RunDescription, flow_log, utc, write_descript
 use serde_json::{Map, Value, json};
 
 use super::Scheme;
+use super::journal::{asking, entry};
 use super::movies::ServedMovie;
+use crate::client::Asking;
 use crate::directory;
 use crate::error::RealError;
 
@@ -97,9 +99,12 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Writes `clients/N`; false where there is no movie behind it.
+    /// Writes `clients/N`; false where there is no movie behind it, or only a look at it.
     fn write(&self, kept: &Kept) -> Result<bool, RealError> {
         let Ledger { record, sent, reports } = &kept.ledger;
+        if asking(record) == Some(Asking::Look) {
+            return Ok(false);
+        }
         let movie = self.catalogue.title_of(&record.what).and_then(|number| self.movies.get(number));
         let Some((movie, (setup, scenario))) = movie.and_then(|one| Some((one, self.setup(one, &record.what)?))) else {
             return Ok(false);
@@ -107,7 +112,7 @@ impl Writer {
         let directory = self.place(kept.connection)?;
         let status = match &record.ending {
             Ending::Complete => FlowStatus::Complete,
-            Ending::Left | Ending::Stopped => FlowStatus::Partial,
+            Ending::Left | Ending::Stopped | Ending::Refused(_) => FlowStatus::Partial,
             Ending::Broken(reason) => FlowStatus::Failed(reason.clone()),
         };
         let mut flow = FlowOutcome::of_status(status);
@@ -161,10 +166,15 @@ impl Writer {
         flow: &FlowOutcome,
     ) -> Value {
         let record = &kept.ledger.record;
+        let session = match asking(record) {
+            Some(Asking::Stream(number)) => Some(format!("{number:016x}")),
+            Some(Asking::Look) | None => None,
+        };
         let Value::Object(beside) = json!({
             "side": "sender",
             "peer": kept.peer.to_string(),
-            "served": super::journal::entry(kept.connection, kept.peer, record),
+            "session": session,
+            "served": entry(kept.connection, kept.peer, record),
         }) else {
             unreachable!("invariant: it was written as an object")
         };
@@ -196,7 +206,9 @@ mod tests {
     /// A client of what is no title, of which nothing is written.
     fn kept(connection: u64) -> Kept {
         let record = Record {
+            method: "GET".to_owned(),
             what: "/none".to_owned(),
+            user_agent: None,
             bytes: None,
             began: Timestamp::ZERO,
             ended: Timestamp::ZERO,

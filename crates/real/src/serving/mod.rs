@@ -70,6 +70,8 @@ pub struct Served {
     pub refused: u64,
     /// Answers with a body: all, and those that did not come to their end.
     pub answers: (u64, u64),
+    /// Requests that were refused.
+    pub refusals: u64,
     /// Those of which a ledger was written, as there was room for it.
     pub ledgers: usize,
     /// Those of which none was, as there was none.
@@ -213,6 +215,7 @@ fn describe(
         "refused": served.refused,
         "answers": served.answers.0,
         "cut_short": served.answers.1,
+        "refused_requests": served.refusals,
         "ledgers": served.ledgers,
         "without_ledger": served.without_ledger,
         "bytes": served.bytes,

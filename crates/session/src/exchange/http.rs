@@ -65,6 +65,7 @@ impl HttpServerExchange {
                     self.asked = true;
                     self.commands.push_back(PlaybackCommand::Begin);
                 }
+                ServerEvent::Answered(_) => {}
                 ServerEvent::Stop => self.commands.push_back(PlaybackCommand::End),
             }
         }
@@ -123,12 +124,15 @@ pub(crate) struct HttpClientExchange {
 
 impl HttpClientExchange {
     pub(crate) fn new(fetched: &Fetched) -> Self {
-        Self::at(HOST, fetched.path)
+        Self::of_client(Client::default(), HOST, fetched.path)
     }
 
-    /// That fetches what a server has under a path, with escapes.
-    pub(crate) fn at(host: &str, path: &str) -> Self {
-        let mut client = Client::default();
+    /// That fetches what a server has under a path, with escapes, and calls itself so.
+    pub(crate) fn at(host: &str, path: &str, user_agent: &str) -> Self {
+        Self::of_client(Client::default().with_user_agent(user_agent), host, path)
+    }
+
+    fn of_client(mut client: Client, host: &str, path: &str) -> Self {
         let (host, path) = (host.to_owned(), path.to_owned());
         client.fetch(&Fetch { host, path, range: None, is_last: true });
         Self { client, events: VecDeque::new(), begun: false }

@@ -1,10 +1,10 @@
 //! The connection of a client, in whatever protocol it asks.
 
 use std::collections::VecDeque;
-use std::ops::Range;
 
 use framewire_transport::socket::SocketError;
 use framewire_units::{Duration, Timestamp};
+use framewire_wire::http::Answered;
 
 use super::CONNECTION;
 use super::body::{Body, Next};
@@ -99,9 +99,9 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// Begins to write a body: of what, and which bytes of it, where it is a file.
-    pub(super) fn begin(&mut self, now: Timestamp, what: &str, bytes: Option<Range<u64>>, mut body: Body) {
-        let is_whole = bytes.as_ref().is_none_or(|bytes| bytes.start == 0);
+    /// Begins to write a body, of which this is known.
+    pub(super) fn begin(&mut self, record: Record, mut body: Body) {
+        let is_whole = record.bytes.as_ref().is_none_or(|bytes| bytes.start == 0);
         self.before = None;
         let ledger = match (&mut body, &self.recording) {
             (Body::Movie { session, .. }, recording) if is_whole && session.has_end() => {
@@ -111,7 +111,12 @@ impl Stage {
             _ => None,
         };
         self.has_ledger = ledger == Some(true);
-        self.playing = Some((body, Record { ledger, ..Record::new(now, what, bytes) }));
+        self.playing = Some((body, Record { ledger, ..record }));
+    }
+
+    /// Notes a request behind whose answer nothing is written.
+    pub(super) fn note_answer(&mut self, now: Timestamp, answered: &Answered) {
+        self.records.push_back(Record::of_answer(now, answered));
     }
 
     /// Ends what is being written. What is said now goes behind the packet that was begun.

@@ -7,7 +7,7 @@ use super::ServingPolicy;
 use super::body::Body;
 use super::catalogue::{Catalogue, Form};
 use super::client::{Connection, Conversation, Stage};
-use super::record::{Client, Ending};
+use super::record::{Client, Ending, Record};
 use crate::sender::Playback;
 
 /// A connection that was accepted now, of a client that fetches (see [`Server`]). Time zero is `time_of_day` after 1970-01-01 UTC,
@@ -48,7 +48,8 @@ impl Http {
                 Body::fetched(session, skip, &serve.bytes, resource.length.is_some())
             }
         };
-        stage.begin(now, &resource.path, resource.length.map(|_| serve.bytes.clone()), body);
+        let bytes = resource.length.map(|_| serve.bytes.clone());
+        stage.begin(Record::new(now, self.server.asked(), &resource.path, bytes), body);
     }
 }
 
@@ -73,6 +74,7 @@ impl Conversation for Http {
         while let Some(event) = self.server.poll_event() {
             match event {
                 ServerEvent::Serve(serve) => self.begin(now, &serve, stage),
+                ServerEvent::Answered(answered) => stage.note_answer(now, &answered),
                 ServerEvent::Stop => drop(stage.end(now, Ending::Left)),
             }
         }

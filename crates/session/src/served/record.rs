@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use framewire_recording::record::{DatagramSent, FrameEvent, RtcpRecord};
 use framewire_units::{Duration, Timestamp};
+use framewire_wire::http::{Answered, Asked, Status};
 
 use crate::channels::ChannelSetup;
 use crate::flow::FlowRecording;
@@ -21,6 +22,8 @@ pub enum Ending {
     Left,
     /// It could not be sent to its end, for this reason.
     Broken(String),
+    /// Nothing was sent: the request was refused.
+    Refused(Status),
     /// The sender was stopped.
     Stopped,
 }
@@ -28,8 +31,12 @@ pub enum Ending {
 /// What one request was answered with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// What was asked for: a path.
+    /// The method; empty where no request could be read.
+    pub method: String,
+    /// What was asked for: a path; of a request that was refused, its target; empty where no request could be read.
     pub what: String,
+    /// What the client calls itself, as far as it says.
+    pub user_agent: Option<String>,
     /// Which bytes of it, where it is a file.
     pub bytes: Option<Range<u64>>,
     /// When it was asked for.
@@ -50,10 +57,31 @@ pub struct Record {
 }
 
 impl Record {
-    /// Of what begins now.
-    pub(super) fn new(now: Timestamp, what: &str, bytes: Option<Range<u64>>) -> Self {
-        let (what, ending) = (what.to_owned(), Ending::Complete);
-        Self { what, bytes, began: now, ended: now, sent: 0, frames: [0; 2], latest: None, ledger: None, ending }
+    /// Of what begins now, and was asked for so.
+    pub(super) fn new(now: Timestamp, asked: Option<&Asked>, what: &str, bytes: Option<Range<u64>>) -> Self {
+        let Asked { method, user_agent, .. } = asked.cloned().unwrap_or_default();
+        Self {
+            method,
+            what: what.to_owned(),
+            user_agent,
+            bytes,
+            began: now,
+            ended: now,
+            sent: 0,
+            frames: [0; 2],
+            latest: None,
+            ledger: None,
+            ending: Ending::Complete,
+        }
+    }
+
+    /// Of a request behind whose answer nothing is sent.
+    pub(super) fn of_answer(now: Timestamp, answered: &Answered) -> Self {
+        let asked = answered.asked.as_ref();
+        let what = asked.map(|asked| asked.target.as_str()).unwrap_or_default();
+        let is_refused = answered.status.0 >= 400;
+        let ending = if is_refused { Ending::Refused(answered.status) } else { Ending::Complete };
+        Self { ending, ..Self::new(now, asked, what, None) }
     }
 }
 

@@ -14,7 +14,7 @@ use super::ServingPolicy;
 use super::body::Body;
 use super::catalogue::Catalogue;
 use super::client::{Connection, Conversation, Stage};
-use super::record::{Client, Ending, Opening};
+use super::record::{Client, Ending, Opening, Record};
 use crate::flow::Carried;
 use crate::half::{ChannelId, Channels};
 use crate::rtcp::{RtcpEnd, RtcpLog};
@@ -170,7 +170,8 @@ impl Rtsp {
             })
             .collect();
         let body = Body::streamed(setup.streamed(&playback, carried), in_datagrams);
-        stage.begin(now, &self.catalogue.presentations[movie].path, None, body);
+        let path = &self.catalogue.presentations[movie].path;
+        stage.begin(Record::new(now, self.server.asked(), path, None), body);
         if stage.has_ledger() {
             self.reports.iter_mut().for_each(|reports| reports.end.record(MOST_REPORTED));
         }
@@ -242,6 +243,7 @@ impl Conversation for Rtsp {
                 ServerEvent::Rtcp(stream, packet) => {
                     self.about(stream).into_iter().for_each(|end| end.handle_rtcp(now, &packet));
                 }
+                ServerEvent::Answered(answered) => stage.note_answer(now, &answered),
                 ServerEvent::Stop => {
                     let packets = stage.end(now, Ending::Left);
                     self.handle_packets(now, &packets);

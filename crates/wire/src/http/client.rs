@@ -66,6 +66,7 @@ pub struct Client {
     /// The connection ends with this response.
     closes: bool,
     from: Option<u64>,
+    user_agent: String,
     transmit: VecDeque<Vec<u8>>,
     events: VecDeque<ClientEvent>,
 }
@@ -77,6 +78,7 @@ impl Default for Client {
             state: State::Idle,
             closes: false,
             from: None,
+            user_agent: "framewire".to_owned(),
             transmit: VecDeque::new(),
             events: VecDeque::new(),
         }
@@ -84,13 +86,20 @@ impl Default for Client {
 }
 
 impl Client {
+    /// The same that calls itself so in its requests: a product and maybe comments in brackets (RFC 9110, section 10.1.5).
+    #[must_use]
+    pub fn with_user_agent(self, user_agent: &str) -> Self {
+        Self { user_agent: user_agent.to_owned(), ..self }
+    }
+
     /// Asks for a resource.
     ///
     /// # Panics
     /// When it is not idle.
     pub fn fetch(&mut self, fetch: &Fetch) {
         assert!(self.is_idle(), "one resource after the other");
-        let request = Request::new("GET", &fetch.path).with("Host", fetch.host.clone()).with("User-Agent", "framewire");
+        let request = Request::new("GET", &fetch.path).with("Host", fetch.host.clone());
+        let request = request.with("User-Agent", self.user_agent.clone());
         let request = match &fetch.range {
             None => request,
             Some(Range { start, end: u64::MAX }) => request.with("Range", format!("bytes={start}-")),

@@ -20,4 +20,4 @@ pub use range::{ContentRange, RequestedRange};
 pub use reader::{HttpError, Item, Reader};
 pub use server::{IDLE_TIMEOUT, Resource, Serve, Server, ServerEvent};
 
-pub use crate::message::{Headers, MOST_FIELDS, MOST_HEADER_BYTES, Status};
+pub use crate::message::{Answered, Asked, Headers, MOST_FIELDS, MOST_HEADER_BYTES, Status};

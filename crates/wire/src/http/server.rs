@@ -8,7 +8,7 @@ use super::date::date;
 use super::message::{HttpVersion, Request, Response, stays_open};
 use super::range::{ContentRange, RequestedRange};
 use super::reader::{HttpError, Item, Reader};
-use crate::message::{Status, unescaped};
+use crate::message::{Answered, Asked, Status, unescaped};
 
 /// A connection on which no whole request came for so long is closed (RFC 9112, section 9.5, leaves the time open; nginx has 60 s
 /// for a request and 75 s for the next one).
@@ -55,6 +55,8 @@ pub enum ServerEvent {
     Serve(Serve),
     /// It has gone before they were written.
     Stop,
+    /// It was answered, and nothing is to be written behind that.
+    Answered(Answered),
 }
 
 /// One connection of a client to a server of resources.
@@ -75,8 +77,8 @@ pub struct Server {
     time_of_day: Option<Duration>,
     /// How long a request is waited for: the first one, and the next.
     patience: [Duration; 2],
-    /// A whole request came.
-    asked: bool,
+    /// The last whole request that came.
+    asked: Option<Asked>,
     /// It was told to serve, and has not been told that all is written.
     serving: bool,
     /// The connection is to be closed behind the response.
@@ -97,7 +99,7 @@ impl Server {
             reader: Reader::default(),
             time_of_day: None,
             patience: [IDLE_TIMEOUT; 2],
-            asked: false,
+            asked: None,
             serving: false,
             closes: false,
             over: false,
@@ -122,7 +124,12 @@ impl Server {
 
     /// True once a whole request has come.
     pub fn was_asked(&self) -> bool {
-        self.asked
+        self.asked.is_some()
+    }
+
+    /// The last request: the one that is served or was answered.
+    pub fn asked(&self) -> Option<&Asked> {
+        self.asked.as_ref()
     }
 
     /// Takes the next bytes of the connection.
@@ -165,7 +172,7 @@ impl Server {
     pub fn handle_timeout(&mut self, now: Timestamp) {
         if self.next_timeout().is_some_and(|at| at <= now) {
             if self.reader.buffered() > 0 {
-                self.refuse(now, Response::new(Status::REQUEST_TIMEOUT).with("Connection", "close"));
+                self.refuse(now, None, Response::new(Status::REQUEST_TIMEOUT).with("Connection", "close"));
             }
             self.end();
         }
@@ -173,7 +180,7 @@ impl Server {
 
     /// When it has something to do by itself.
     pub fn next_timeout(&self) -> Option<Timestamp> {
-        (!self.over && !self.serving).then(|| self.idle + self.patience[usize::from(self.asked)])
+        (!self.over && !self.serving).then(|| self.idle + self.patience[usize::from(self.was_asked())])
     }
 
     /// The next bytes that are to be sent.
@@ -196,13 +203,13 @@ impl Server {
             match self.reader.poll() {
                 Ok(None) => return Ok(()),
                 Ok(Some(Item::Request(request))) => {
-                    (self.idle, self.asked) = (now, true);
+                    (self.idle, self.asked) = (now, Some(Asked::of(&request)));
                     self.answer(now, &request);
                 }
                 // Bodies of requests mean nothing to the methods that are answered (RFC 9110, section 9.3.1).
                 Ok(Some(Item::Body(_) | Item::End)) => {}
                 Ok(Some(Item::Response(..))) => {
-                    self.refuse(now, Response::new(Status::BAD_REQUEST).with("Connection", "close"));
+                    self.refuse(now, None, Response::new(Status::BAD_REQUEST).with("Connection", "close"));
                     self.end();
                 }
                 Err(error) => {
@@ -212,7 +219,7 @@ impl Server {
                         HttpError::TooMuch { .. } => Status::HEADER_TOO_LARGE,
                         _ => Status::BAD_REQUEST,
                     };
-                    self.refuse(now, Response::new(status).with("Connection", "close"));
+                    self.refuse(now, None, Response::new(status).with("Connection", "close"));
                     self.end();
                     return Err(error);
                 }
@@ -233,7 +240,7 @@ impl Server {
                 // What a refused request has behind it is not waited for.
                 self.closes |= !is_head && request.method != "GET";
                 let response = if self.closes { response.with("Connection", "close") } else { response };
-                self.refuse(now, response);
+                self.refuse(now, self.asked.clone(), response);
                 self.over |= self.closes;
             }
         }
@@ -284,10 +291,12 @@ impl Server {
         let response = if self.closes { response.with("Connection", "close") } else { response };
         match bytes {
             None => {
-                self.refuse(now, response);
+                self.refuse(now, self.asked.clone(), response);
                 self.over |= self.closes;
             }
             Some(_) if is_head => {
+                self.events
+                    .push_back(ServerEvent::Answered(Answered { asked: self.asked.clone(), status: response.status }));
                 self.respond(now, response);
                 self.over |= self.closes;
             }
@@ -300,8 +309,9 @@ impl Server {
     }
 
     /// An answer without a body, which says that it has none.
-    fn refuse(&mut self, now: Timestamp, response: Response) {
+    fn refuse(&mut self, now: Timestamp, asked: Option<Asked>, response: Response) {
         self.refusals += 1;
+        self.events.push_back(ServerEvent::Answered(Answered { asked, status: response.status }));
         self.respond(now, response.with("Content-Length", "0"));
     }
 

@@ -2,12 +2,14 @@
 //!
 //! What differs between the two is the [`Version`], which every message has, and how a body is told from what follows.
 
+mod answered;
 mod headers;
 mod scan;
 mod status;
 
 use std::fmt;
 
+pub use answered::{Answered, Asked};
 pub use headers::Headers;
 pub(crate) use scan::{Head, HeaderScanner, can_be_asked_for, decimal, field_in, unescaped};
 pub use scan::{MOST_FIELDS, MOST_HEADER_BYTES};

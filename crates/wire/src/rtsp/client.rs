@@ -52,6 +52,8 @@ pub struct ClientSettings {
     pub sound: Option<Want>,
     /// Who it is, where it is asked.
     pub account: Option<Account>,
+    /// What it calls itself in its requests (RFC 2326, section 12.41); `None`: nothing.
+    pub user_agent: Option<String>,
 }
 
 /// What a client learns.
@@ -233,6 +235,9 @@ impl Client {
             let client_nonce = format!("{:016x}", self.random.next_u64());
             let answer = challenge.answer(account, method, uri, self.answered, &client_nonce);
             request = request.with("Authorization", answer);
+        }
+        if let Some(user_agent) = &self.settings.user_agent {
+            request = request.with("User-Agent", user_agent.clone());
         }
         if let Some(session) = &self.session {
             request = request.with("Session", session.clone());

@@ -23,4 +23,4 @@ pub use reader::{FRAME_HEADER, Item, MOST_BODY_BYTES, Reader, RtspError, put_int
 pub use server::{Delivery, Playing, Presentation, SESSION_TIMEOUT, Server, ServerEvent, ServerSettings, StreamStart};
 pub use transport::{Carriage, Transport};
 
-pub use crate::message::{Headers, MOST_FIELDS, MOST_HEADER_BYTES, Status};
+pub use crate::message::{Answered, Asked, Headers, MOST_FIELDS, MOST_HEADER_BYTES, Status};

@@ -30,7 +30,8 @@ fn server(account: Option<Account>) -> Server {
 }
 
 fn client(want: Want, account: Option<Account>) -> Client {
-    let settings = ClientSettings { url: URL.to_owned(), want, sound: None, account };
+    let settings =
+        ClientSettings { url: URL.to_owned(), want, sound: None, account, user_agent: Some("test/1".to_owned()) };
     Client::new(settings, Timestamp::ZERO, Seed(1).stream("client", &[]))
 }
 
@@ -122,7 +123,11 @@ fn a_client_plays_a_stream_step_by_step_and_ends_it() {
             let plays = ServerEvent::Play { movie: 0, deliveries: vec![Some(delivery)], range };
             let opens = ServerEvent::Open { movie: 0, stream: 0, client: (5_000, 5_001) };
             let is_udp = matches!(want, Want::Udp(..));
-            assert_eq!(wanted, [is_udp.then_some(opens), Some(plays)].into_iter().flatten().collect::<Vec<_>>());
+            let asked =
+                Asked { method: "DESCRIBE".to_owned(), target: URL.to_owned(), user_agent: Some("test/1".to_owned()) };
+            let unauthorised = ServerEvent::Answered(Answered { asked: Some(asked), status: Status::UNAUTHORIZED });
+            let happened = [account.as_ref().map(|_| unauthorised), is_udp.then_some(opens), Some(plays)];
+            assert_eq!(wanted, happened.into_iter().flatten().collect::<Vec<_>>());
             let learnt = events(&mut client);
             let [ClientEvent::Described(text), ClientEvent::Playing(transport)] = &learnt[..] else {
                 panic!("{learnt:?}")
@@ -179,7 +184,8 @@ fn packets_come_on_their_channels() {
 #[test]
 fn a_client_says_why_it_does_not_play() {
     let failed = |account: Option<Account>, url: &str| {
-        let settings = ClientSettings { url: url.to_owned(), want: Want::Interleaved, sound: None, account };
+        let settings =
+            ClientSettings { url: url.to_owned(), want: Want::Interleaved, sound: None, account, user_agent: None };
         let mut client = Client::new(settings, Timestamp::ZERO, Seed(1).stream("client", &[]));
         let mut server = server(Some(self::account()));
         talk(Timestamp::ZERO, &mut client, &mut server);
@@ -387,7 +393,8 @@ fn a_movie_is_paused_goes_on_and_is_played_from_another_place() {
     let say = |server: &mut Server, method: &str, more: &str| {
         let text = format!("{method} rtsp://h/old%20film RTSP/1.0\r\nCSeq: 9\r\n{session}{more}\r\n");
         server.handle_bytes(now, text.as_bytes()).unwrap();
-        std::iter::from_fn(|| server.poll_event()).collect::<Vec<_>>()
+        let is_wanted = |event: &ServerEvent| !matches!(event, ServerEvent::Answered(_));
+        std::iter::from_fn(|| server.poll_event()).filter(is_wanted).collect::<Vec<_>>()
     };
     let range_of = |events: &[ServerEvent]| match events {
         [ServerEvent::Play { range, .. }] => *range,
@@ -472,7 +479,7 @@ const fn ms(millis: u64) -> Duration {
 fn a_client_plays_sound_beside_video_where_there_is_some() {
     let settings = |url: &str, sound| {
         let (url, want) = (url.to_owned(), Want::Interleaved);
-        ClientSettings { url, want, sound, account: None }
+        ClientSettings { url, want, sound, account: None, user_agent: None }
     };
     let client_of = |settings| Client::new(settings, Timestamp::ZERO, Seed(1).stream("client", &[]));
     let mut client = client_of(settings("rtsp://h/old%20film", Some(Want::Interleaved)));
@@ -526,6 +533,9 @@ fn requests_that_are_huge_or_slow_end_a_connection_and_are_not_kept() {
         assert!(refused.starts_with(what), "{refused}");
         let said = String::from_utf8(server.poll_transmit().unwrap()).unwrap();
         assert_eq!((said, server.is_over()), (format!("RTSP/1.0 {answer}"), true));
+        let told = server.poll_event();
+        let Some(ServerEvent::Answered(Answered { asked: None, status })) = told else { panic!("{told:?}") };
+        assert!(answer.starts_with(&status.0.to_string()), "{status:?}");
         server.handle_bytes(Timestamp::ZERO, huge.as_bytes()).unwrap();
         assert_eq!((server.poll_transmit(), server.poll_event()), (None, None), "what follows is not looked at");
     }

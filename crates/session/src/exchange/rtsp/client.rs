@@ -40,6 +40,24 @@ pub(super) enum Packets {
     Beside,
 }
 
+/// A server that is asked for a movie, and who asks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AskedServer<'a> {
+    /// `rtsp://host:port/path`, without a name and password.
+    pub(crate) url: &'a str,
+    /// Where the server wants to know.
+    pub(crate) account: Option<&'a Account>,
+    /// What the client calls itself.
+    pub(crate) user_agent: &'a str,
+}
+
+impl AskedServer<'_> {
+    fn settings(&self, want: Want, sound: Option<Want>) -> ClientSettings {
+        let (url, account) = (self.url.to_owned(), self.account.cloned());
+        ClientSettings { url, want, sound, account, user_agent: Some(self.user_agent.to_owned()) }
+    }
+}
+
 impl RtspClientExchange {
     fn new(client: Client, packets: Packets) -> Self {
         let (events, transmit, rtcp, report_ports) = Default::default();
@@ -49,43 +67,35 @@ impl RtspClientExchange {
     /// The receiver of a flow, that wants video and sound so.
     pub(super) fn of(setup: &RtspSetup, want: Want, sound: Want, packets: Packets) -> Self {
         let sound = Some(sound).filter(|_| setup.streams.len() > 1);
-        let settings = ClientSettings { url: URL.to_owned(), want, sound, account: None };
+        let settings = ClientSettings { url: URL.to_owned(), want, sound, account: None, user_agent: None };
         let random = setup.seed.stream("rtsp client", &[setup.ssrc().into()]);
         Self::new(Client::new(settings, Timestamp::ZERO, random), packets)
     }
 
     /// That plays the video of any server, from now on, and sound whose clock has so many hertz, interleaved, and reports about them
     /// there. What it draws is of this seed.
-    pub(crate) fn at(url: &str, account: Option<Account>, sound: Option<u32>, now: Timestamp, seed: Seed) -> Self {
+    pub(crate) fn at(asked: &AskedServer<'_>, sound: Option<u32>, now: Timestamp, seed: Seed) -> Self {
         let wanted = [Want::Interleaved, Want::Interleaved];
         let reports = reports_of_any(sound, seed, INTERLEAVED_HEADERS);
-        Self::of_any(url, account, wanted, sound.is_some(), Packets::Between(reports), now, seed)
+        Self::of_any(asked, wanted, sound.is_some(), Packets::Between(reports), now, seed)
     }
 
     /// The same to which packets come in datagrams, at these ports of RTP and RTCP, of video and then of sound; the reports about them are
     /// another's work.
-    pub(crate) fn at_over_udp(
-        url: &str,
-        account: Option<Account>,
-        ports: &[(u16, u16)],
-        now: Timestamp,
-        seed: Seed,
-    ) -> Self {
+    pub(crate) fn at_over_udp(asked: &AskedServer<'_>, ports: &[(u16, u16)], now: Timestamp, seed: Seed) -> Self {
         let want = |stream: usize| ports.get(stream).map_or(Want::Udp(0, 0), |&(rtp, rtcp)| Want::Udp(rtp, rtcp));
-        Self::of_any(url, account, [want(0), want(1)], ports.len() > 1, Packets::Beside, now, seed)
+        Self::of_any(asked, [want(0), want(1)], ports.len() > 1, Packets::Beside, now, seed)
     }
 
     fn of_any(
-        url: &str,
-        account: Option<Account>,
+        asked: &AskedServer<'_>,
         [want, of_sound]: [Want; 2],
         has_sound: bool,
         packets: Packets,
         now: Timestamp,
         seed: Seed,
     ) -> Self {
-        let sound = has_sound.then_some(of_sound);
-        let settings = ClientSettings { url: url.to_owned(), want, sound, account };
+        let settings = asked.settings(want, has_sound.then_some(of_sound));
         Self::new(Client::new(settings, now, seed.stream("rtsp client", &[])), packets)
     }
 

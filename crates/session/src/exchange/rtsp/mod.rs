@@ -20,7 +20,7 @@ use framewire_wire::rtsp::{Presentation, StreamStart, Want, put_interleaved};
 use framewire_wire::sdp;
 
 use self::client::Packets;
-pub(crate) use self::client::{RtspClientExchange, reports_of_any};
+pub(crate) use self::client::{AskedServer, RtspClientExchange, reports_of_any};
 use self::server::RtspServerExchange;
 use super::{ClientExchange, ServerExchange};
 use crate::channels::SOUND_PORTS;

@@ -67,7 +67,7 @@ impl RtspServerExchange {
                     self.commands.push_back(PlaybackCommand::Begin);
                 }
                 // A flow of the lab has one way: its receiver does not pause.
-                ServerEvent::Pause => {}
+                ServerEvent::Pause | ServerEvent::Answered(_) => {}
                 ServerEvent::Rtcp(stream, packet) => {
                     self.rtcp.get_mut(stream).into_iter().for_each(|rtcp| rtcp.handle_rtcp(now, &packet));
                 }

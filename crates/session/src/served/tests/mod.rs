@@ -6,7 +6,7 @@ use framewire_media::Movie;
 use framewire_scenario::{Pacing, Scenario};
 use framewire_transport::socket::{DatagramSend, SocketError};
 use framewire_units::{DataSize, Duration, Timestamp};
-use framewire_wire::http::{IDLE_TIMEOUT, Item, Reader};
+use framewire_wire::http::{IDLE_TIMEOUT, Item, Reader, Status};
 
 use super::*;
 use crate::flow::{FlowSetup, StreamSetup};
@@ -233,8 +233,35 @@ fn several_requests_on_a_connection_are_answered_in_order_and_recorded() {
     // The last 5,000 bytes begin in the last frame but two: it goes at once, and the others 40 ms later each.
     assert_eq!((part.sent, part.frames, part.began, part.ended), (5_000, [3, 0], ms(5), ms(85)));
     assert_eq!((part.latest, client.take_lateness().len()), (Some(Duration::ZERO), 2));
+    let refused = client.poll_record().expect("what is refused is told, too");
+    assert_eq!((refused.method.as_str(), refused.what.as_str(), refused.sent), ("GET", "/none", 0));
+    assert_eq!((refused.began, refused.ending), (ms(85), Ending::Refused(Status::NOT_FOUND)));
     assert_eq!((client.poll_record(), wait.finished), (None, false), "the connection stays open");
     assert_eq!(wait.timeout, Some(ms(85) + IDLE_TIMEOUT));
+}
+
+#[test]
+fn who_asks_is_recorded_and_so_is_what_has_no_body() {
+    let (mut client, mut pipe) = (http_client(&catalogue(), MANNER, None, ms(0)), Pipe::WIDE);
+    let head = b"HEAD /a%20&%20b.mpg HTTP/1.1\r\nHost: a\r\n\r\n".to_vec();
+    let put = b"PUT / HTTP/1.1\r\nHost: a\r\nUser-Agent: other\r\n\r\n".to_vec();
+    let get = get("/a%20&%20b.mpg", "User-Agent: test/1 (stream)\r\n");
+    say(&mut *client, ms(5), &[get, head, put].concat());
+    run(&mut *client, &mut pipe, ms(5), ms(100));
+    let records = [(); 3].map(|()| client.poll_record().expect("three requests"));
+    let told = records.map(|record| (record.method, record.what, record.user_agent, record.ending));
+    let told_of = |method: &str, what: &str, agent: Option<&str>, ending| {
+        (method.to_owned(), what.to_owned(), agent.map(str::to_owned), ending)
+    };
+    assert_eq!(
+        told,
+        [
+            told_of("GET", "/a & b.mpg", Some("test/1 (stream)"), Ending::Complete),
+            told_of("HEAD", "/a%20&%20b.mpg", None, Ending::Complete),
+            told_of("PUT", "/", Some("other"), Ending::Refused(Status::METHOD_NOT_ALLOWED)),
+        ]
+    );
+    assert_eq!(client.poll_record(), None);
 }
 
 #[test]
@@ -291,7 +318,9 @@ fn a_connection_that_says_nothing_or_nonsense_ends() {
     let (mut client, mut pipe) = (http_client(&catalogue(), MANNER, None, ms(0)), Pipe::WIDE);
     say(&mut *client, ms(0), b"SETUP rtsp://a/b RTSP/1.0\r\n\r\n");
     assert!(client.drive(ms(0), &mut pipe).unwrap().finished && pipe.written.starts_with(b"HTTP/1.1 400 "));
-    assert_eq!(client.poll_record(), None);
+    let refused = client.poll_record().expect("what makes no sense is told");
+    assert_eq!((refused.method, refused.what), (String::new(), String::new()));
+    assert_eq!((refused.ending, client.poll_record()), (Ending::Refused(Status::BAD_REQUEST), None));
 }
 
 #[test]

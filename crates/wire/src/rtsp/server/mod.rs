@@ -6,7 +6,7 @@ use super::digest::Challenge;
 use super::message::{Request, Response};
 use super::reader::{Item, Reader, RtspError};
 use super::transport::Transport;
-use crate::message::{Status, decimal, unescaped};
+use crate::message::{Answered, Asked, Status, decimal, unescaped};
 
 mod answers;
 mod setup;
@@ -87,6 +87,8 @@ pub struct Server {
     first_request: Duration,
     /// Such a request came.
     asked: bool,
+    /// The last request that came.
+    latest: Option<Asked>,
     over: bool,
 }
 
@@ -106,6 +108,7 @@ impl Server {
             has_played: false,
             pending: None,
             asked: false,
+            latest: None,
             session,
             described_as: None,
             challenge,
@@ -157,6 +160,7 @@ impl Server {
                     let response = Response::new(status);
                     let response = sequence.into_iter().fold(response, |response, one| response.with("CSeq", one));
                     self.transmit.push_back(response.emit());
+                    self.events.push_back(ServerEvent::Answered(Answered { asked: None, status }));
                     self.end();
                     return Err(error);
                 }
@@ -249,6 +253,11 @@ impl Server {
         self.asked
     }
 
+    /// The last request: the one that is played or was answered.
+    pub fn asked(&self) -> Option<&Asked> {
+        self.latest.as_ref()
+    }
+
     /// True when nothing more is to be said: what is left is to be sent, and the connection to be closed.
     pub fn is_over(&self) -> bool {
         self.over
@@ -258,6 +267,7 @@ impl Server {
         match item {
             Item::Request(request) => {
                 let sequence = request.headers.get("CSeq").map(str::to_owned);
+                self.latest = Some(Asked::of(&request));
                 let answer = self.answer(&request);
                 answer.into_iter().for_each(|response| self.respond(now, response, sequence.clone()));
             }
@@ -280,7 +290,11 @@ impl Server {
             self.alive = now;
         }
         self.asked |= response.status == Status::OK;
-        self.refusals += u32::from(response.status != Status::OK);
+        if response.status != Status::OK {
+            self.refusals += 1;
+            let (asked, status) = (self.latest.clone(), response.status);
+            self.events.push_back(ServerEvent::Answered(Answered { asked, status }));
+        }
         let response = sequence.into_iter().fold(response, |response, sequence| response.with("CSeq", sequence));
         self.transmit.push_back(response.emit());
         if self.refusals > MOST_REFUSALS || self.transmit.len() > MOST_WAITING {

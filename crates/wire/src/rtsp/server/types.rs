@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use framewire_units::Duration;
 
+use crate::message::Answered;
 use crate::rtsp::digest::Account;
 use crate::rtsp::range::NptRange;
 
@@ -82,6 +83,8 @@ pub enum ServerEvent {
     Rtcp(usize, Bytes),
     /// It asks for no more, or gave no sign of life.
     Stop,
+    /// It was refused what it asked for.
+    Answered(Answered),
 }
 
 /// What is played, as a client is told that wanted it.
