@@ -220,7 +220,11 @@ def test_a_campaign_counts_sound_apart(films: dict[str, Path], tmp_path: Path) -
     ("more", "told"),
     [
         ('[movie]\nsound = true\n[[flow]]\ntransport = "ts"', "the lab's own movie has no sound"),
-        ('[movie]\nsource = "{film}"\nsound = true\n[[flow]]\ntransport = "tcp"', "tcp (tcp) does not"),
+        ('[movie]\nsource = "{film}"\nsound = true\n[[flow]]\ntransport = "tcp"', "sound, and tcp does not"),
+        (
+            '[movie]\nsource = "{film}"\nsound = true\n[[flow]]\nname = "a"\ntransport = "tcp"',
+            "sound, and flow a by tcp does not",
+        ),
         ('[movie]\nsource = "{film}"\nsound = 1\n[[flow]]\ntransport = "ts"', "movie.sound"),
     ],
 )

@@ -203,12 +203,14 @@ fn read_sound(section: &mut Section, lab: bool, flows: &[Flow]) -> Result<bool, 
     let silent = flows.iter().find(|flow| flow.transport().has_movie() && !flow.transport().carries_sound());
     match silent {
         None => Ok(true),
-        Some(flow) => refused(format!(
-            "only where every flow that sends the movie carries sound, and {} ({}) does not: those in RTP, of a transport \
-             stream and of a file do (udp, rtp+tcp, ts and every queue before them, http)",
-            flow.name,
-            flow.transport()
-        )),
+        Some(flow) => {
+            let transport = flow.transport().as_str();
+            let of = if flow.name == transport { String::new() } else { format!("flow {} by ", flow.name) };
+            refused(format!(
+                "only where every flow that sends the movie carries sound, and {of}{transport} does not: those in RTP, of a \
+                 transport stream and of a file do (udp, rtp+tcp, rtsp, rtsp+udp, ts and every queue before them, http)"
+            ))
+        }
     }
 }
 

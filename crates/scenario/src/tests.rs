@@ -203,7 +203,11 @@ fn a_protocol_that_is_not_built_is_no_slip() {
     for transport in ["srt", "QUIC", "webrtc", "hls", "dash", "srt+ifd", "http+udp"] {
         let refused = parse(&format!("[[flow]]\ntransport = \"{transport}\"")).unwrap_err().to_string();
         assert!(!refused.contains("did you mean"), "{refused}");
-        assert_eq!(refused.contains("is not built; your own programs of it"), transport != "http+udp", "{refused}");
+        assert_eq!(
+            refused.contains("is not built in; programs of your own that speak it run as transport = \"external\""),
+            transport != "http+udp",
+            "{refused}"
+        );
     }
     let slip = parse("[[flow]]\ntransport = \"rtsp+upd\"").unwrap_err().to_string();
     assert!(slip.contains("did you mean \"rtsp+udp\"?"), "{slip}");

@@ -234,9 +234,10 @@ impl Transport {
             Err(senseless @ UnknownTransport::Senseless { .. }) => Err(ScenarioError::new(path, senseless.to_string())),
             Err(UnknownTransport::Unknown { .. }) => known(name).map_err(|allowed| {
                 if let Some(protocol) = not_built(name) {
-                    let others = "your own programs of it are `transport = \"external\"` (docs/applications.md)";
+                    let others =
+                        "programs of your own that speak it run as transport = \"external\" (docs/applications.md)";
                     let listed = names::one_of(Self::ALL, Self::as_str);
-                    let problem = format!("{protocol} is not built; {others}; allowed is {listed}");
+                    let problem = format!("{protocol} is not built in; {others}; built in are {listed}");
                     return ScenarioError::new(path, problem);
                 }
                 // A name of other programs is no slip, whatever it resembles.

@@ -163,7 +163,7 @@ impl TransportKind {
     pub fn check_sound(self, format: AudioFormat) -> Result<(), String> {
         if !self.carries_sound() {
             return Err(format!(
-                "{self} carries no sound: RTP, transport streams and files do, udp, ts, http and their like"
+                "{self} carries no sound: RTP, transport streams and files do, udp, ts, rtsp, http and their like"
             ));
         }
         match (self.0.parts.format.innermost(), sound_type(format)) {
