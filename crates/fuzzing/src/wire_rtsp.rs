@@ -5,7 +5,7 @@ use framewire_units::{Duration, Seed, Timestamp};
 use framewire_wire::message::Status;
 use framewire_wire::rtsp::{
     Account, Challenge, Client, ClientEvent, ClientSettings, Item, MOST_BODY_BYTES, MOST_HEADER_BYTES, NptRange, Playing,
-    Presentation, Reader, Server, ServerEvent, ServerSettings, StreamStart, Transport, Want, put_interleaved,
+    Presentation, Reader, RtpInfo, Server, ServerEvent, ServerSettings, StreamStart, Transport, Want, put_interleaved,
 };
 
 const MOST_HELD: usize = MOST_HEADER_BYTES + MOST_BODY_BYTES;
@@ -57,6 +57,9 @@ fn fields(item: &Item) {
     }
     for range in headers.all("Range").filter_map(NptRange::parse) {
         assert!(NptRange::parse(&range.to_string()).is_some() || range.from.is_none());
+    }
+    for info in headers.all("RTP-Info").flat_map(RtpInfo::parse_all) {
+        assert_eq!(RtpInfo::parse_all(&info.to_string()), [info]);
     }
     for challenge in headers.all("WWW-Authenticate").filter_map(Challenge::parse) {
         assert_eq!(Challenge::parse(&challenge.emit()), Some(challenge));

@@ -130,5 +130,6 @@ impl ClientRequest {
             .with_sound(sound.as_ref().map(|sound| DatagramReceiver::new(sound.depacketizer())))
             .over(channels.map(|setup| setup.channel()).collect())
             .with_requests(Some(requests))
+            .awaiting_first_packets()
     }
 }

@@ -1,5 +1,6 @@
 //! The receiver's side of one flow: receiving half, log and the movie as received.
 
+mod early;
 mod request_channel;
 
 use std::collections::VecDeque;
@@ -19,6 +20,7 @@ use crate::rtcp::{RtcpEnd, RtcpLog};
 use crate::sender::SenderLog;
 use crate::sound::SOUND_TRACK;
 
+use self::early::EarlyDatagram;
 pub(crate) use self::request_channel::RequestChannel;
 
 /// Reasons of rejected input that are kept; more are only counted, so that a hostile peer cannot fill the memory.
@@ -126,6 +128,8 @@ pub struct ReceiverSession {
     reports: Vec<RtcpEnd>,
     /// Where it asks for the movie: what it says about it.
     requests: Option<RequestChannel>,
+    /// What came before the answer that is awaited; `None`: none is.
+    early: Option<Vec<EarlyDatagram>>,
     /// Nothing more comes.
     ended: bool,
 }
@@ -139,7 +143,8 @@ impl ReceiverSession {
         };
         let channels = vec![Channel { id: MOVIE_CHANNEL, kind }];
         let reception = Reception::new(log);
-        Self { half, channels, sound: None, reception, reports: Vec::new(), requests: None, ended: false }
+        let (sound, requests, early) = Default::default();
+        Self { half, channels, sound, reception, reports: Vec::new(), requests, early, ended: false }
     }
 
     /// The same over these channels.
@@ -182,10 +187,8 @@ impl ReceiverSession {
 
     fn handle_movie(&mut self, now: Timestamp, bytes: &[u8]) {
         self.report_rtp(now, MOVIE_CHANNEL, bytes);
-        match &mut self.half {
-            ReceivingHalf::Datagram(half) => half.handle_datagram(now, bytes),
-            ReceivingHalf::Stream(half) => half.handle_bytes(now, bytes),
-            ReceivingHalf::Packets(half) => half.handle_bytes(now, bytes),
+        if !self.keep_early(now, MOVIE_CHANNEL, bytes) {
+            self.take_media(now, MOVIE_CHANNEL, bytes);
         }
     }
 
@@ -198,8 +201,8 @@ impl ReceiverSession {
     /// Takes a datagram of sound.
     fn handle_sound(&mut self, now: Timestamp, datagram: &[u8]) {
         self.report_rtp(now, SOUND_CHANNEL, datagram);
-        if let Some(sound) = &mut self.sound {
-            sound.handle_datagram(now, datagram);
+        if !self.keep_early(now, SOUND_CHANNEL, datagram) {
+            self.take_media(now, SOUND_CHANNEL, datagram);
         }
         self.drain_events();
     }
@@ -212,6 +215,7 @@ impl ReceiverSession {
         if let Some(requests) = &mut self.requests {
             requests.handle_close(now);
         }
+        self.release_early();
         match &mut self.half {
             ReceivingHalf::Datagram(half) => half.handle_end(now),
             ReceivingHalf::Stream(half) => half.handle_end(now),

@@ -2,7 +2,7 @@
 
 use framewire_units::{Duration, Timestamp};
 use framewire_wire::mpeg_ts::{self, UnitError};
-use framewire_wire::rtp_payload::{self, Arrival, Datagram, FrameError, ReceivedFrame, RejectReason};
+use framewire_wire::rtp_payload::{self, Arrival, Datagram, FirstPacket, FrameError, ReceivedFrame, RejectReason};
 
 use crate::frame::OutgoingFrame;
 use crate::sound::OutgoingSound;
@@ -163,6 +163,13 @@ impl From<mpeg_ts::Depacketizer> for Depacketizer {
 }
 
 impl Depacketizer {
+    /// Its sender says which packet of RTP it sends first.
+    pub(crate) fn handle_first_packet(&mut self, first: FirstPacket) {
+        if let Self::Rtp(depacketizer) = self {
+            depacketizer.handle_first_packet(first);
+        }
+    }
+
     pub(crate) fn handle_datagram(&mut self, now: Timestamp, datagram: &[u8]) -> Result<(), RejectReason> {
         match self {
             Self::Rtp(depacketizer) => depacketizer.handle_datagram(now, datagram),

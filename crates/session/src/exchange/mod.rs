@@ -15,6 +15,7 @@ use std::fmt;
 use bytes::Bytes;
 use framewire_transport::socket::SocketError;
 use framewire_units::Timestamp;
+use framewire_wire::rtp_payload::FirstPacket;
 
 pub(crate) use http::{Fetched, HttpClientExchange, HttpServerExchange};
 
@@ -124,6 +125,11 @@ pub(crate) trait ClientExchange: fmt::Debug + Send {
     /// What was said by RTCP on the same stream about each of its own, at the end; none where nothing is.
     fn take_rtcp(&mut self) -> Vec<RtcpLog> {
         Vec::new()
+    }
+
+    /// What the sender says of the first packet on a channel of datagrams, once the movie begins.
+    fn first_packet(&self, _channel: ChannelId) -> Option<FirstPacket> {
+        None
     }
 
     /// The port of the sender to which reports on a channel of datagrams go, once it has said so.

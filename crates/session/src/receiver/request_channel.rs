@@ -4,6 +4,7 @@ use bytes::Bytes;
 use framewire_recording::record::StreamRead;
 use framewire_transport::socket::SocketError;
 use framewire_units::Timestamp;
+use framewire_wire::rtp_payload::FirstPacket;
 
 use super::ReceiverSession;
 use crate::channels::MOVIE_CHANNEL;
@@ -44,6 +45,10 @@ impl RequestChannel {
     /// Where the sender answers.
     pub(super) fn channel(&self) -> ChannelId {
         self.channel
+    }
+
+    pub(super) fn first_packet(&self, channel: ChannelId) -> Option<FirstPacket> {
+        self.exchange.first_packet(channel)
     }
 
     pub(super) fn exchange(&mut self) -> &mut dyn ClientExchange {
@@ -138,6 +143,7 @@ impl ReceiverSession {
         self.requests = Some(requests);
         if begins {
             self.begin_reports(now);
+            self.release_early();
         }
         self.drain_events();
     }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use framewire_units::Timestamp;
-use framewire_wire::rtp_payload::{Arrival, ReceivedFrame};
+use framewire_wire::rtp_payload::{Arrival, FirstPacket, ReceivedFrame};
 
 use crate::event::ReceiverEvent;
 use crate::packets::Depacketizer;
@@ -39,6 +39,11 @@ impl DatagramReceiver {
     #[must_use]
     pub fn passing_damaged(self, passes_damaged: bool) -> Self {
         Self { passes_damaged, ..self }
+    }
+
+    /// The sender says which packet it sends first; to be told before the first datagram.
+    pub fn handle_first_packet(&mut self, first: FirstPacket) {
+        self.depacketizer.handle_first_packet(first);
     }
 
     /// Takes a datagram as it came from the socket; one that is not of this flow is reported and ignored.

@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use framewire_units::{DataSize, Timestamp};
 
 use super::assembler::Assembler;
+use super::first_packet::FirstPacket;
 use super::held::{Doubt, HeldPacket, Probation};
 use super::numbering::{LARGEST_JUMP, NoNumber, Numbering, Stamps};
 use super::received::{Fragment, ReceivedFrame};
@@ -87,6 +88,8 @@ pub struct Depacketizer {
     payload_type: u8,
     limits: Limits,
     origin: Option<StreamOrigin>,
+    /// As the sender says it.
+    first: Option<FirstPacket>,
     numbering: Numbering,
     /// The first number that has neither been handed on nor given up.
     next: u64,
@@ -197,6 +200,7 @@ impl Depacketizer {
             payload_type,
             limits: Limits { reorder_window: limits.reorder_window.max(1), ..limits },
             origin,
+            first: None,
             numbering: Numbering::default(),
             next: 0,
             lost_from: None,
@@ -224,6 +228,12 @@ impl Depacketizer {
         Self { payload_type, ..self }
     }
 
+    /// The sender says which packet it sends first. To be told before the first datagram: of a receiver without an origin numbers
+    /// count from that packet then, so that the loss of the very first ones is seen, where what is heard first can be of such a stream.
+    pub fn handle_first_packet(&mut self, first: FirstPacket) {
+        self.first = Some(first);
+    }
+
     /// Takes a datagram that arrived at `now`. What becomes of it comes with [`poll_arrival`](Self::poll_arrival).
     ///
     /// # Errors
@@ -235,7 +245,9 @@ impl Depacketizer {
             return Err(RejectReason::PayloadType { received: header.payload_type, expected: self.payload_type });
         }
         let media = self.assembly.open(payload).map_err(RejectReason::Payload)?;
-        let first = StreamOrigin { ssrc: header.ssrc, initial_sequence: header.sequence_number };
+        let said = self.first.filter(|first| first.leads_to(&header));
+        let initial_sequence = said.map_or(header.sequence_number, |first| first.sequence_number);
+        let first = StreamOrigin { ssrc: header.ssrc, initial_sequence };
         let origin = *self.origin.get_or_insert(first);
         if header.ssrc != origin.ssrc {
             return Err(RejectReason::Source { received: header.ssrc, expected: origin.ssrc });

@@ -10,6 +10,7 @@ pub mod aac;
 mod assembler;
 pub mod av1;
 mod depacketizer;
+mod first_packet;
 pub mod h264;
 pub mod h265;
 mod held;
@@ -36,6 +37,7 @@ use bytes::BytesMut;
 
 pub(crate) use av1::obu;
 pub use depacketizer::{Arrival, Depacketizer, Limits, StreamOrigin};
+pub use first_packet::FirstPacket;
 pub(crate) use nal::byte_stream;
 pub(crate) use numbering::{FURTHEST_BEHIND, LARGEST_JUMP};
 pub use packetizer::{ConfigError, Datagram, Packetizer};

@@ -7,6 +7,7 @@ use super::controls::{Controls, joined};
 use super::digest::{Account, Challenge};
 use super::message::{Request, Response};
 use super::reader::{Item, Reader, RtspError};
+use super::rtp_info::{PlayedStream, RtpInfo};
 use super::server::SESSION_TIMEOUT;
 use super::transport::{Carriage, Transport};
 use crate::message::{Status, can_be_asked_for};
@@ -61,8 +62,8 @@ pub struct ClientSettings {
 pub enum ClientEvent {
     /// The description of the stream.
     Described(String),
-    /// The server sends its streams, video and then sound, in these ways: its channels or ports are those.
-    Playing(Vec<Transport>),
+    /// The server sends its streams, video and then sound, in these ways.
+    Playing(Vec<PlayedStream>),
     /// A packet of RTP of a stream came between the messages.
     Rtp(usize, Bytes),
     /// A packet of RTCP about one did.
@@ -268,7 +269,7 @@ impl Client {
             Step::Options => Ok(Step::Describe),
             Step::Describe => self.take_description(response),
             Step::SetUp(stream) => self.take_session(response, stream),
-            Step::Play => self.begin(),
+            Step::Play => self.begin(response),
             Step::Playing | Step::TearDown | Step::Over => return,
         };
         match next {
@@ -354,9 +355,15 @@ impl Client {
         Ok(if number + 1 < count { Step::SetUp(number + 1) } else { Step::Play })
     }
 
-    fn begin(&mut self) -> Result<Step, &'static str> {
-        let transports: Option<Vec<_>> = self.streams.iter().map(|stream| stream.transport.clone()).collect();
-        self.events.push_back(ClientEvent::Playing(transports.ok_or("there is no transport")?));
+    fn begin(&mut self, response: &Response) -> Result<Step, &'static str> {
+        let said: Vec<RtpInfo> = response.headers.all("RTP-Info").flat_map(RtpInfo::parse_all).collect();
+        let is_alone = self.streams.len() == 1;
+        let played = self.streams.iter().map(|stream| {
+            let first = RtpInfo::first_packet(&said, &self.base, &stream.url, is_alone);
+            Some(PlayedStream { transport: stream.transport.clone()?, first })
+        });
+        let played: Option<Vec<_>> = played.collect();
+        self.events.push_back(ClientEvent::Playing(played.ok_or("there is no transport")?));
         Ok(Step::Playing)
     }
 

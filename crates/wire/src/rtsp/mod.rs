@@ -10,6 +10,7 @@ mod digest;
 mod message;
 mod range;
 mod reader;
+mod rtp_info;
 mod server;
 #[cfg(test)]
 mod tests;
@@ -20,6 +21,7 @@ pub use digest::{Account, Challenge};
 pub use message::{Request, Response, Rtsp10};
 pub use range::NptRange;
 pub use reader::{FRAME_HEADER, Item, MOST_BODY_BYTES, Reader, RtspError, put_interleaved};
+pub use rtp_info::{PlayedStream, RtpInfo};
 pub use server::{Delivery, Playing, Presentation, SESSION_TIMEOUT, Server, ServerEvent, ServerSettings, StreamStart};
 pub use transport::{Carriage, Transport};
 

@@ -129,11 +129,13 @@ fn a_client_plays_a_stream_step_by_step_and_ends_it() {
             let happened = [account.as_ref().map(|_| unauthorised), is_udp.then_some(opens), Some(plays)];
             assert_eq!(wanted, happened.into_iter().flatten().collect::<Vec<_>>());
             let learnt = events(&mut client);
-            let [ClientEvent::Described(text), ClientEvent::Playing(transport)] = &learnt[..] else {
+            let [ClientEvent::Described(text), ClientEvent::Playing(played)] = &learnt[..] else {
                 panic!("{learnt:?}")
             };
             assert!(text.contains("m=video 0 RTP/AVP 96\r\n") && text.ends_with("a=control:track0\r\n"), "{text}");
-            assert_eq!(transport.iter().map(Transport::to_string).collect::<Vec<_>>(), [agreed]);
+            let [PlayedStream { transport, first: Some(first) }] = &played[..] else { panic!("{played:?}") };
+            let said = (first.sequence_number, first.timestamp);
+            assert_eq!((transport.to_string().as_str(), said), (agreed, (BEGIN.sequence, Some(BEGIN.timestamp))));
             client.stop(Timestamp::from_secs(1));
             let (asked, wanted) = talk(Timestamp::from_secs(1), &mut client, &mut server);
             assert_eq!((asked[0].method.as_str(), wanted), ("TEARDOWN", vec![ServerEvent::Stop]));

@@ -3,8 +3,10 @@
 use std::collections::VecDeque;
 
 use framewire_units::{Seed, Timestamp};
-use framewire_wire::rtp_payload::CLOCK_RATE;
-use framewire_wire::rtsp::{Account, Carriage, Client, ClientEvent, ClientSettings, SESSION_TIMEOUT, Transport, Want};
+use framewire_wire::rtp_payload::{CLOCK_RATE, FirstPacket};
+use framewire_wire::rtsp::{
+    Account, Carriage, Client, ClientEvent, ClientSettings, PlayedStream, SESSION_TIMEOUT, Want,
+};
 
 use super::{ASSUMED_RATE, RtspSetup, URL, report};
 use crate::channels::{MOVIE_CHANNEL, SOUND_CHANNEL, rtcp_of};
@@ -29,7 +31,12 @@ pub(crate) struct RtspClientExchange {
     begun: bool,
     /// The server's ports of reports in datagrams, by their channels here.
     report_ports: VecDeque<(ChannelId, u16)>,
+    /// Of each stream, its first packet, where the server says it.
+    first: Vec<Option<FirstPacket>>,
 }
+
+/// The channels of datagrams of each stream.
+const STREAMS: [ChannelId; 2] = [MOVIE_CHANNEL, SOUND_CHANNEL];
 
 /// Where packets come, and what they are reported about with.
 #[derive(Debug)]
@@ -60,8 +67,8 @@ impl AskedServer<'_> {
 
 impl RtspClientExchange {
     fn new(client: Client, packets: Packets) -> Self {
-        let (events, transmit, rtcp, report_ports) = Default::default();
-        Self { client, packets, rtcp, events, transmit, silent: None, plays: false, begun: false, report_ports }
+        let (events, transmit, rtcp, report_ports, first) = Default::default();
+        Self { client, packets, rtcp, events, transmit, silent: None, plays: false, begun: false, report_ports, first }
     }
 
     /// The receiver of a flow, that wants video and sound so.
@@ -100,9 +107,9 @@ impl RtspClientExchange {
     }
 
     /// What the server says of its ports of RTCP; of one that says nothing, where its reports come from shows it.
-    fn take_report_ports(&mut self, transports: &[Transport]) {
-        for (transport, media) in transports.iter().zip([MOVIE_CHANNEL, SOUND_CHANNEL]) {
-            if let Carriage::Udp { server: Some((rtp, rtcp)), .. } = transport.carriage {
+    fn take_report_ports(&mut self, played: &[PlayedStream]) {
+        for (stream, media) in played.iter().zip(STREAMS) {
+            if let Carriage::Udp { server: Some((rtp, rtcp)), .. } = stream.transport.carriage {
                 let port = rtcp.or(rtp.checked_add(1));
                 self.report_ports.extend(port.map(|port| (rtcp_of(media), port)));
             }
@@ -113,9 +120,10 @@ impl RtspClientExchange {
         while let Some(event) = self.client.poll_event() {
             match event {
                 ClientEvent::Described(_) => {}
-                ClientEvent::Playing(transports) => {
+                ClientEvent::Playing(played) => {
                     self.plays = true;
-                    self.take_report_ports(&transports);
+                    self.take_report_ports(&played);
+                    self.first = played.iter().map(|stream| stream.first).collect();
                     self.events.push_back(ExchangeEvent::Begins);
                     self.handle_life(now);
                     if let Packets::Between(setups) = &self.packets {
@@ -215,6 +223,11 @@ impl ClientExchange for RtspClientExchange {
 
     fn has_begun(&self) -> bool {
         self.begun
+    }
+
+    fn first_packet(&self, channel: ChannelId) -> Option<FirstPacket> {
+        let stream = STREAMS.iter().position(|one| *one == channel)?;
+        self.first.get(stream).copied().flatten()
     }
 
     fn poll_report_port(&mut self) -> Option<(ChannelId, u16)> {

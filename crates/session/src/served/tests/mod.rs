@@ -14,6 +14,7 @@ use crate::half::{Arrival, ChannelId, ChannelSet, Channels, Wait};
 use crate::plan::SendingPlan;
 use crate::sound::Sound;
 
+mod first_packets;
 mod ledgers;
 mod rtsp;
 

@@ -4,6 +4,7 @@ use super::{CONTROL, Pending, PendingAnswer, Playing, Presentation, Server, Serv
 use crate::message::Status;
 use crate::rtsp::message::{Request, Response};
 use crate::rtsp::range::NptRange;
+use crate::rtsp::rtp_info::RtpInfo;
 use crate::sdp;
 
 impl Server {
@@ -56,7 +57,8 @@ impl Server {
         let streams = playing.streams.iter().zip(0..);
         let wanted = streams.zip(&self.deliveries).filter(|(_, delivery)| delivery.is_some());
         let begins = wanted.map(|((start, stream), _)| {
-            format!("url={url}/{CONTROL}{stream};seq={};rtptime={}", start.sequence, start.timestamp)
+            let url = format!("{url}/{CONTROL}{stream}");
+            RtpInfo { url, sequence: Some(start.sequence), timestamp: Some(start.timestamp) }.to_string()
         });
         Response::new(Status::OK)
             .with("Session", self.session.clone())
