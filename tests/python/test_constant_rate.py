@@ -111,9 +111,13 @@ def test_both_ends_become_one_run_that_says_what_is_stuffing(transport: str, fil
     assert run.frames["fate"].to_list() == ["shown"] * FRAMES
     assert set(run.sound["fate"]) == {"shown"}
     # Two seconds, and half of one until the last sound is sent.
-    assert 0.5 * RATE / 8 < summary["stuffing_bytes"] / 2.5 < RATE / 8
-    # Bytes sent have the stuffing, and frames do not.
-    assert 0.85 * RATE < summary["packet_throughput_bps"] < 1.2 * RATE
+    stuffing = json.loads((run.directory / "run.json").read_text())["flows"][0]["stuffing_bytes"]
+    assert 0.5 * RATE / 8 < stuffing / 2.5 < RATE / 8
+    # Bytes sent have the stuffing, and frames do not. What came before the first frame, up to 700 ms of null packets,
+    # is timed by the table of packets, which a connection between machines has none of: its bits count alone.
+    untimed = 0.7 if transport == "ts+tcp" else 0.0
+    most = RATE * (summary["duration_s"] + untimed) / summary["duration_s"]
+    assert 0.85 * RATE < summary["packet_throughput_bps"] < 1.02 * most
     assert summary["frame_throughput_bps"] < 0.5 * RATE
 
 

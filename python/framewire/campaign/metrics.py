@@ -25,7 +25,7 @@ COLUMNS = (
     *_RUNS,
     *(f"frame_{run}" for run in _RUNS),
     *("latency_p50_ms", "latency_p95_ms", "latency_p99_ms", "latency_max_ms", "jitter_mean_ms", "jitter_max_ms"),
-    *("stalls", "stalled_s", "shed_bytes", "wasted_bytes", "useless_bytes", "stuffing_bytes"),
+    *("stalls", "stalled_s", "shed_bytes", "wasted_bytes", "useless_bytes"),
     *("level_mean", "level_switches"),
     *("retransmissions", "timeouts", "srtt_mean_ms"),
     *("transmissions_mean", *_TRANSMISSIONS),

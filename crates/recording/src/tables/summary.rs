@@ -89,7 +89,6 @@ fn delays(table: Table<Summary>) -> Table<Summary> {
         .int64("shed_bytes", |s| s.shed_bytes)
         .int64("wasted_bytes", |s| s.wasted_bytes)
         .int64("useless_bytes", |s| s.useless_bytes)
-        .int64("stuffing_bytes", |s| s.stuffing_bytes)
         .double("level_mean", |s| s.levels.and_then(|levels| levels.mean))
         .int32("level_switches", |s| s.levels.map(|levels| levels.switches))
 }
