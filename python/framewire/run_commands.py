@@ -179,6 +179,11 @@ def score(
                 f"{scored.flow}: {scored.left_out:,} frames with a gap count as lost as decoded, too: their queue "
                 "changed numbers around them, and how they began is not known"
             )
+        if scored.as_decoded_psnr_db is None:
+            warn(
+                f"{scored.flow}: as decoded is not measured: nothing is kept of damaged frames of a transport stream "
+                'where they are discarded; damaged = "pass" of the flow keeps it'
+            )
     if not scores:
         raise InputError(f"{directory}: there is no picture to score")
     as_decoded.write(run, table)

@@ -13,7 +13,7 @@ from framewire.report.cut_stream import StreamError
 from framewire.report.data import Flow, ReportRun
 from framewire.transports import parts_of
 
-__all__ = ["Arrival", "arrivals", "counts_damaged", "hands_on"]
+__all__ = ["Arrival", "arrivals", "counts_damaged", "hands_on", "keeps_gaps"]
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,13 @@ def counts_damaged(flow: Flow) -> bool:
     which has no gaps."""
     parts = parts_of(flow.transport)
     return parts is not None and (parts.socket == "stream" or _is_rtp(flow) or hands_on(flow))
+
+
+def keeps_gaps(flow: Flow) -> bool:
+    """Whether what came of a frame with a gap is kept. Of a transport stream in datagrams it is not where its receiver
+    discards such a frame, and a decoder of what arrived would have had it."""
+    parts = parts_of(flow.transport)
+    return parts is None or parts.socket == "stream" or not parts.format.startswith("ts") or hands_on(flow)
 
 
 def hands_on(flow: Flow) -> bool:

@@ -14,7 +14,7 @@ import polars as pl
 from framewire import run_tables
 from framewire.as_decoded.concealed import Concealed, decoded
 from framewire.as_decoded.pairs import Measure, Pairs, ssim
-from framewire.as_decoded.received_parts import counts_damaged
+from framewire.as_decoded.received_parts import counts_damaged, keeps_gaps
 from framewire.as_decoded.vmaf import vmaf
 from framewire.content_store import replacing
 from framewire.psnr import CAP_DB, black, decibel, squared_error
@@ -47,9 +47,10 @@ class Score:
     flow: str
     discarded_psnr_db: float
     """Mean over all slots; an undamaged picture counts as :data:`framewire.psnr.CAP_DB`."""
-    as_decoded_psnr_db: float
+    as_decoded_psnr_db: float | None
+    """None, as the others of its kind, where what came of frames with a gap is not known (:func:`keeps_gaps`)."""
     discarded_ssim: float
-    as_decoded_ssim: float
+    as_decoded_ssim: float | None
     discarded_vmaf: float | None
     """None where it was not measured, as the next one."""
     as_decoded_vmaf: float | None
@@ -115,13 +116,15 @@ def _of_flow(
     kept = Screen(one.display.source, (pair for pair in of_whole if pair[0] in right))
     screens = {False: kept, True: Screen(concealed.played.source, concealed.pictures())}
     values = _compared(original, screens, measures)
+    if not keeps_gaps(flow) and not run.ledger(flow)["complete"].all():
+        values[True] = {}
     tables = [
         pl.DataFrame(
             {"flow": flow.name, "display": range(original.ledger.height), "as_decoded": way,
              "on_screen": screens[way].on_screen} | {name: values[way].get(name) for name in MEASURED},
             schema=SCHEMA,
         )
-        for way in screens
+        for way in screens if values[way]
     ]  # fmt: skip
     means: dict[str, Any] = {f"{of}_{name}": _mean(name, values[way]) for way, of in WAYS.items() for name in MEASURED}
     score = Score(
