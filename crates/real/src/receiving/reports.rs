@@ -39,6 +39,8 @@ struct Line {
     socket: Option<UdpSocket>,
     /// Where the sender's come from.
     to: Option<SocketAddr>,
+    /// What came before the stream, of which it is not known whose it is; no more than [`MOST_AT_ONCE`].
+    early: VecDeque<Beside>,
 }
 
 impl Reports {
@@ -53,7 +55,7 @@ impl Reports {
             let socket = (!is_beside).then(|| UdpSocket::bind(at, &UdpOptions::default())).transpose();
             let socket =
                 socket.map_err(|error| RealError::Failed(format!("{error}; it is for the reports of sound")))?;
-            Ok(Line { session, socket, to: None })
+            Ok(Line { session, socket, to: None, early: VecDeque::new() })
         };
         let lines = announced.reported_sessions().into_iter().map(line).collect::<Result<Vec<_>, RealError>>()?;
         if !lines.is_empty() {
@@ -75,13 +77,19 @@ impl Reports {
     ) -> Result<(), SocketError> {
         let host = sockets.heard().map(|heard| heard.ip());
         for line in &mut self.lines {
-            let came = match &mut line.socket {
+            let mut came = std::mem::take(&mut line.early);
+            came.append(&mut match &mut line.socket {
                 None => answers.take_beside(),
                 Some(socket) => read(socket, clock)?,
+            });
+            let Some(host) = host else {
+                self.of_others += came.len().saturating_sub(MOST_AT_ONCE) as u64;
+                came.truncate(MOST_AT_ONCE);
+                line.early = came;
+                continue;
             };
             for Beside { from, came, bytes } in came {
-                // Before the stream has begun it is not known whose it is.
-                if host != Some(from.ip()) {
+                if host != from.ip() {
                     self.of_others += 1;
                     continue;
                 }

@@ -60,16 +60,27 @@ fn reports_go_above_the_packets_and_then_where_the_senders_own_come_from() {
         Reporting { sockets, answers, reports }.send(RTCP_CHANNEL, bytes, None).expect("it is not broken")
     };
     assert_eq!(says(b"0", &mut sockets, &mut answers, &mut reports), DatagramSend::Dropped, "nothing has come");
+    // Reports that are there before the stream wait until it is known whose it is.
+    let to = above(own).expect("there is one");
+    let (mut early, mut other) = (socket(ANY), socket(SocketAddr::from(([127, 0, 0, 2], 0))));
+    early.send_to(&report(7), to).expect("it is there");
+    other.send_to(&report(7), to).expect("it is there");
+    std::thread::sleep(Duration::from_millis(20));
+    assert_eq!(answers.answer().expect("it is not broken"), None, "none is a question");
+    reports.take(&mut answers, &sockets, clock, &mut receiving).expect("it is not broken");
+    assert_eq!(reports.of_others, 0);
     let [mut rtp, mut rtcp] = pair();
     rtp.send_to(&[0x80, 96, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7, 0], own).expect("it is there");
     std::thread::sleep(Duration::from_millis(20));
     assert!(sockets.take(clock.now(), &|_| true).expect("it is not broken").is_some());
     assert_eq!(says(b"1", &mut sockets, &mut answers, &mut reports), DatagramSend::Sent);
     assert_eq!(comes(&mut rtcp), Some(b"1".to_vec()), "the port above the packets");
+    reports.take(&mut answers, &sockets, clock, &mut receiving).expect("it is not broken");
+    assert_eq!(reports.of_others, 1);
+    assert_eq!(says(b"early", &mut sockets, &mut answers, &mut reports), DatagramSend::Sent);
+    assert_eq!(comes(&mut early), Some(b"early".to_vec()), "where the early one came from");
 
-    let to = above(own).expect("there is one");
     let (mut elsewhere, mut wrong) = (socket(ANY), socket(ANY));
-    let mut other = socket(SocketAddr::from(([127, 0, 0, 2], 0)));
     elsewhere.send_to(&report(7), to).expect("it is there");
     wrong.send_to(&report(8), to).expect("it is there");
     wrong.send_to(b"nonsense", to).expect("it is there");
@@ -77,7 +88,7 @@ fn reports_go_above_the_packets_and_then_where_the_senders_own_come_from() {
     std::thread::sleep(Duration::from_millis(20));
     assert_eq!(answers.answer().expect("it is not broken"), None, "none is a question");
     reports.take(&mut answers, &sockets, clock, &mut receiving).expect("it is not broken");
-    assert_eq!(reports.of_others, 1);
+    assert_eq!(reports.of_others, 2);
     assert_eq!(says(b"2", &mut sockets, &mut answers, &mut reports), DatagramSend::Sent);
     assert_eq!(comes(&mut elsewhere), Some(b"2".to_vec()), "where those of the source come from");
     assert_eq!([&mut rtcp, &mut wrong, &mut other].map(comes), [None, None, None]);
