@@ -93,7 +93,7 @@ impl End<'_> {
         }
     }
 
-    /// A stream that was not announced, and of which nothing comes any more: whoever waited for it has missed it.
+    /// A stream that was not announced, and of which nothing comes any more: this receiver was started too late for it.
     fn unannounced_end(&self, now: Timestamp, (first, last): (Timestamp, Timestamp)) -> Option<RealError> {
         let (count, is_datagrams) = (self.sockets.of_others(), !self.options.transport.is_stream());
         let is_stream = count > ASTRAY.0 && last.saturating_since(first) >= ASTRAY.1;
