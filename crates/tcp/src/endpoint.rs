@@ -1,12 +1,12 @@
 //! One end of a connection.
 
-use framewire_units::{DataSize, Timestamp};
+use framewire_units::{DataSize, Ecn, Timestamp};
 
 use crate::config::TcpConfig;
 use crate::handshake::{Handshake, Opened, Step};
 use crate::info::TcpInfo;
 use crate::receive::{Negotiated, ReceiveConfig, ReceiveSide};
-use crate::segment::{Ecn, Flags, SackBlocks, Segment, TimestampsOption};
+use crate::segment::{Flags, SackBlocks, Segment, TimestampsOption};
 use crate::send::{Outgoing, Sender, timestamp_value};
 use crate::timer::{Reason, Timeout};
 
@@ -265,7 +265,7 @@ impl Open {
             segment.flags = Flags { ack: true, fin, push, cwr, ..Flags::default() };
             // RFC 3168, section 6.1.5: not on retransmissions, nor on acknowledgements.
             if self.ecn && outgoing.payload > 0 && !outgoing.retransmission {
-                segment.ecn = Ecn::Capable;
+                segment.ecn = Ecn::Ect0;
             }
         }
         segment

@@ -60,5 +60,5 @@ extern crate self as framewire_tcp;
 pub use config::TcpConfig;
 pub use endpoint::Endpoint;
 pub use info::TcpInfo;
-pub use segment::{Ecn, Flags, IP_AND_TCP_HEADERS, SackBlock, SackBlocks, Segment, TimestampsOption};
+pub use segment::{Flags, IP_AND_TCP_HEADERS, SackBlock, SackBlocks, Segment, TimestampsOption};
 pub use timer::{Reason, Timeout};

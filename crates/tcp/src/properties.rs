@@ -6,11 +6,11 @@
 mod common;
 
 use common::{Fate, Lane, Pipe};
-use framewire_units::{Bitrate, DataSize, Duration, Timestamp};
+use framewire_units::{Bitrate, DataSize, Duration, Ecn, Timestamp};
 use proptest::prelude::*;
 
 use crate::congestion::Algorithm;
-use crate::{Ecn, Flags, SackBlock, SackBlocks, Segment, TcpConfig, TimestampsOption};
+use crate::{Flags, SackBlock, SackBlocks, Segment, TcpConfig, TimestampsOption};
 
 /// What a direction does to its packets, in turn and over again; `u8` per packet.
 fn script(fates: Vec<u8>) -> common::Script {
@@ -114,7 +114,7 @@ fn segments() -> impl Strategy<Value = Segment> {
                 maximum_segment,
                 timestamps: timestamps.map(|(value, echo)| TimestampsOption { value, echo }),
                 sack,
-                ecn: if marked { Ecn::CongestionExperienced } else { Ecn::NotCapable },
+                ecn: if marked { Ecn::Ce } else { Ecn::NotEct },
                 ..Segment::default()
             }
         })

@@ -1,6 +1,6 @@
 //! What travels between two endpoints.
 
-use framewire_units::{DataSize, Timestamp};
+use framewire_units::{DataSize, Ecn, Timestamp};
 
 /// Bytes of an IPv4 header (RFC 791, section 3.1) and a TCP header (RFC 9293, section 3.1) without options.
 pub const IP_AND_TCP_HEADERS: u64 = 40;
@@ -38,18 +38,6 @@ pub struct Flags {
     /// The sender's application has handed over what it had so far (RFC 9293, section 3.9.1.2): set on the last
     /// segment of a write. Receivers delay acknowledgements less after it.
     pub push: bool,
-}
-
-/// The ECN field of the IP header (RFC 3168, section 5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Ecn {
-    /// The transport does not know ECN.
-    #[default]
-    NotCapable,
-    /// ECT(0).
-    Capable,
-    /// A router marked congestion.
-    CongestionExperienced,
 }
 
 /// The timestamps option (RFC 7323, section 3). The clock is the sender's, as Linux has it: one tick per millisecond.

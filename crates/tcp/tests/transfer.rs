@@ -4,8 +4,8 @@
 use crate::common;
 use common::{Fate, Lane, Pipe};
 use framewire_tcp::congestion::{Algorithm, State};
-use framewire_tcp::{Ecn, Segment, TcpConfig};
-use framewire_units::{Bitrate, DataSize, Duration, Timestamp};
+use framewire_tcp::{Segment, TcpConfig};
+use framewire_units::{Bitrate, DataSize, Duration, Ecn, Timestamp};
 
 const MSS: u64 = 1448;
 
@@ -386,7 +386,7 @@ fn ecn_is_offered_granted_and_used() {
     pipe.run_until_done(seconds(20));
     let log = pipe.lanes[0].log.take().unwrap();
     let data: Vec<&Segment> = log.iter().map(|(_, segment)| segment).filter(|segment| segment.payload > 0).collect();
-    assert!(data.iter().all(|segment| segment.ecn == Ecn::Capable));
+    assert!(data.iter().all(|segment| segment.ecn == Ecn::Ect0));
     assert_eq!(data.iter().filter(|segment| segment.flags.cwr).count(), 1, "one mark, one reduction");
     let info = pipe.ends[0].info();
     assert_eq!((info.retransmissions, info.recoveries), (0, 0));
@@ -395,7 +395,7 @@ fn ecn_is_offered_granted_and_used() {
 
 #[test]
 fn a_server_grants_ecn_that_it_would_not_ask_for() {
-    for (client, expected) in [(true, Ecn::Capable), (false, Ecn::NotCapable)] {
+    for (client, expected) in [(true, Ecn::Ect0), (false, Ecn::NotEct)] {
         let client = TcpConfig { ecn: client, ..config(Algorithm::Reno) };
         let server = config(Algorithm::Reno);
         let (forward, back) = (Lane::new(None, 100, millis(5)), Lane::new(None, 100, millis(5)));

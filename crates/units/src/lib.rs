@@ -8,6 +8,7 @@
 mod calendar;
 mod carrier_sense;
 mod data;
+mod ecn;
 mod jitter;
 mod keywords;
 mod lateness;
@@ -23,6 +24,7 @@ pub mod vtp_estimates;
 pub use calendar::civil_date;
 pub use carrier_sense::SenseTimes;
 pub use data::{Bitrate, DataSize};
+pub use ecn::Ecn;
 pub use jitter::JitterEstimator;
 pub use keywords::{Keyword, UnknownKeyword};
 pub use lateness::Lateness;

@@ -1,12 +1,12 @@
 //! A segment arrives: whether it is valid, what it adds, and when to acknowledge it. Linux: `tcp_rcv_established`,
 //! `tcp_data_queue`.
 
-use framewire_units::{Duration, Timestamp};
+use framewire_units::{Duration, Ecn, Timestamp};
 
 use super::{AckDecision, ReceiveSide};
 use crate::reassembly::{Arrival, Run};
 use crate::receive_queue::{packed, truesize};
-use crate::segment::{Ecn, Segment};
+use crate::segment::Segment;
 use crate::send::timestamp_value;
 
 /// Time between two answers to segments without data outside the window. Linux: `tcp_invalid_ratelimit`.
@@ -175,20 +175,20 @@ impl ReceiveSide {
             return;
         }
         match segment.ecn {
-            Ecn::NotCapable => {
+            Ecn::NotEct => {
                 // Probably sent again, where the sender had marked before: its window may be small.
                 if self.has_seen_ecn {
                     self.policy.enter_quick_for_mark(self.window.announced());
                 }
             }
-            Ecn::CongestionExperienced => {
+            Ecn::Ce => {
                 if !self.demands_reduction {
                     self.policy.enter_quick_for_mark(self.window.announced());
                     self.demands_reduction = true;
                 }
                 self.has_seen_ecn = true;
             }
-            Ecn::Capable => self.has_seen_ecn = true,
+            Ecn::Ect0 | Ecn::Ect1 => self.has_seen_ecn = true,
         }
     }
 

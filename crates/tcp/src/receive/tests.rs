@@ -1,7 +1,8 @@
+use framewire_units::Ecn;
 use proptest::prelude::*;
 
 use super::*;
-use crate::segment::{Ecn, Flags, TimestampsOption};
+use crate::segment::{Flags, TimestampsOption};
 
 const NEGOTIATED: Negotiated = Negotiated { timestamps: true, sack: true, window_scaling: true, ecn: true };
 const FULL: u32 = 1_448;
@@ -23,7 +24,7 @@ fn segment(now: Timestamp, sequence: u64, payload: u32) -> Segment {
         maximum_segment: None,
         timestamps: Some(TimestampsOption { value: now.as_nanos() / 1_000_000, echo: 0 }),
         sack: SackBlocks::default(),
-        ecn: Ecn::NotCapable,
+        ecn: Ecn::NotEct,
         retransmission: false,
         sent: now,
     }
@@ -197,11 +198,11 @@ fn a_mark_is_echoed_until_the_sender_has_reduced() {
     let now = Timestamp::from_millis(9_000);
     let base = 1 + 100 * u64::from(FULL);
     let mut marked = segment(now, base, FULL);
-    marked.ecn = Ecn::CongestionExperienced;
+    marked.ecn = Ecn::Ce;
     assert_eq!(side.handle_segment(now, &marked), AckDecision::Now, "the sender's window may be small");
     assert!(acknowledge(&mut side).flags.ece);
     let mut next = segment(now, base + u64::from(FULL), FULL);
-    next.ecn = Ecn::Capable;
+    next.ecn = Ecn::Ect0;
     side.handle_segment(now, &next);
     side.request_ack();
     assert!(acknowledge(&mut side).flags.ece, "until it says so");

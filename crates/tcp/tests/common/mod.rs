@@ -4,8 +4,8 @@
 
 use std::collections::VecDeque;
 
-use framewire_tcp::{Ecn, Endpoint, Segment, TcpConfig};
-use framewire_units::{Bitrate, Duration, Timestamp};
+use framewire_tcp::{Endpoint, Segment, TcpConfig};
+use framewire_units::{Bitrate, Duration, Ecn, Timestamp};
 
 /// What becomes of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ impl Lane {
             log.push((now, segment));
         }
         if self.mark.is_some_and(|number| segment.sequence >= number) && segment.payload > 0 {
-            segment.ecn = Ecn::CongestionExperienced;
+            segment.ecn = Ecn::Ce;
             self.mark = None;
         }
         let fate = (self.script)(self.packets, &segment);
