@@ -39,7 +39,7 @@ impl World {
     }
 
     fn send(&mut self, station: StationId, at: Timestamp) {
-        let packet = Packet { id: PacketId(self.next), size: DataSize::from_bytes(1500) };
+        let packet = Packet::new(PacketId(self.next), DataSize::from_bytes(1500));
         self.next += 1;
         self.medium.handle_packet(station, at, packet);
     }
@@ -91,7 +91,7 @@ fn wired(criterion: &mut Criterion) {
                 for (from, size) in [(Port::Sender, 1500), (Port::Receiver, 52)] {
                     next += 1;
                     let at = Timestamp::from_micros(60 * next);
-                    let packet = Packet { id: PacketId(next), size: DataSize::from_bytes(size) };
+                    let packet = Packet::new(PacketId(next), DataSize::from_bytes(size));
                     network.handle_packet(at, at, from, packet);
                 }
                 while let Some(event) = network.poll_event() {

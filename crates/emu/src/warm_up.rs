@@ -128,7 +128,7 @@ mod tests {
     fn deliveries(model: &mut impl LinkModel, times: &[u64]) -> Vec<(u64, Timestamp)> {
         let mut delivered = Vec::new();
         for (number, &at) in times.iter().enumerate() {
-            let packet = Packet { id: PacketId(number as u64), size: DataSize::from_bytes(1_500) };
+            let packet = Packet::new(PacketId(number as u64), DataSize::from_bytes(1_500));
             model.handle_packet(ms(at), ms(at), Port::Sender, packet);
             while let Some(event) = model.poll_event() {
                 if let NetworkEvent::Deliver { packet, at, .. } = event {
@@ -160,7 +160,7 @@ mod tests {
         let mut last = Vec::new();
         for (number, at) in [0, 2_999, 3_000, 3_001].into_iter().enumerate() {
             for (from, id) in [(Port::Sender, 2 * number), (Port::Receiver, 2 * number + 1)] {
-                let packet = Packet { id: PacketId(id as u64), size: DataSize::from_bytes(1_500) };
+                let packet = Packet::new(PacketId(id as u64), DataSize::from_bytes(1_500));
                 warm.handle_packet(ms(at), ms(at), from, packet);
             }
             while let Some(event) = warm.poll_event() {

@@ -99,7 +99,7 @@ fn replay(config: &NetworkConfig, record: &LaneRecord) -> Decisions {
             network.handle_timeout(arrival.arrived);
             drain(&mut network);
         }
-        let packet = Packet { id: arrival.id, size: DataSize::from_bytes(u64::from(arrival.size)) };
+        let packet = Packet::new(arrival.id, DataSize::from_bytes(u64::from(arrival.size)));
         network.handle_packet(arrival.arrived, arrival.arrived, arrival.from, packet);
         drain(&mut network);
     }

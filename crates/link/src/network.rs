@@ -40,7 +40,7 @@ use crate::wifi::StationCounters;
 /// let mut network = Network::new(&config, Seed(1))?;
 ///
 /// let now = Timestamp::from_millis(5);
-/// let packet = Packet { id: PacketId(0), size: DataSize::from_bytes(1250) };
+/// let packet = Packet::new(PacketId(0), DataSize::from_bytes(1250));
 /// network.handle_packet(now, now, Port::Sender, packet);
 /// let mut delivered = None;
 /// while let Some(event) = network.poll_event() {

@@ -63,7 +63,7 @@ impl WiredPath {
 
 /// A wire between the two hosts is done with a packet.
 fn settle(verdict: WireVerdict, in_device: bool, events: &mut Events) {
-    let WireVerdict { released, record } = verdict;
+    let WireVerdict { released, record, .. } = verdict;
     if in_device {
         events.push(NetworkEvent::Released { packet: record.packet, at: released });
     }
@@ -230,10 +230,10 @@ impl WifiPath {
 
 /// The wire from the far host is done with a packet.
 fn enter_access_point(verdict: WireVerdict, medium: &mut Medium, events: &mut Events) {
-    let WireVerdict { released, record } = verdict;
+    let WireVerdict { packet, released, record } = verdict;
     events.push(NetworkEvent::Released { packet: record.packet, at: released });
     if record.outcome == Outcome::Delivered {
-        medium.handle_packet(ACCESS_POINT, record.finished, Packet { id: record.packet, size: record.size });
+        medium.handle_packet(ACCESS_POINT, record.finished, packet);
     }
     events.hop(record);
 }

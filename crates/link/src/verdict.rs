@@ -1,6 +1,6 @@
 //! What goes into a network and what comes out.
 
-use framewire_units::{Bitrate, DataSize, Timestamp};
+use framewire_units::{Bitrate, DataSize, Ecn, Timestamp};
 
 use crate::rates::Rates;
 
@@ -15,6 +15,18 @@ pub struct Packet {
     pub id: PacketId,
     /// Size of the IP datagram; each link adds its own framing.
     pub size: DataSize,
+    /// Its ECN field. A queue may change it on the way, so it is given again where the packet comes out.
+    pub ecn: Ecn,
+    /// Names its connection, so that a queue can keep connections apart (RFC 8290, section 4.1.1): packets with the same
+    /// addresses, ports and protocol have the same number, others another one.
+    pub flow: u32,
+}
+
+impl Packet {
+    /// A packet of a transport that does not know ECN, of connection 0.
+    pub const fn new(id: PacketId, size: DataSize) -> Self {
+        Self { id, size, ecn: Ecn::NotEct, flow: 0 }
+    }
 }
 
 /// An end of a network, where packets enter and leave.

@@ -52,6 +52,8 @@ pub(crate) struct Wire {
 /// What a wire decided on a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WireVerdict {
+    /// The packet as it leaves.
+    pub(crate) packet: Packet,
     /// When the transmitter was done with it.
     pub(crate) released: Timestamp,
     /// Its life on this hop; delivered at `finished`, or dropped then.
@@ -134,7 +136,7 @@ impl Line {
             transmissions: service.and(self.rate).map_or_else(Rates::new, Rates::from),
             outcome,
         };
-        WireVerdict { released, record }
+        WireVerdict { packet, released, record }
     }
 
     #[inline]

@@ -34,7 +34,7 @@ fn dropped_here() -> Vec<(u64, Timestamp)> {
     let times = PHASES.iter().flat_map(|&[from, to, interval]| (from..to).step_by(interval as usize));
     for (id, at) in times.enumerate() {
         let at = Timestamp::from_nanos(at);
-        let packet = Packet { id: PacketId(id as u64), size: DataSize::from_bytes(1500) };
+        let packet = Packet::new(PacketId(id as u64), DataSize::from_bytes(1500));
         network.handle_packet(at, at, Port::Sender, packet);
     }
     network.handle_timeout(Timestamp::MAX);

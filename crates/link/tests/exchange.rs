@@ -12,7 +12,7 @@ fn config(retry: u16, error_floor: f64) -> WifiConfig {
 }
 
 fn packet(id: u64, ip: u64) -> Packet {
-    Packet { id: PacketId(id), size: DataSize::from_bytes(ip) }
+    Packet::new(PacketId(id), DataSize::from_bytes(ip))
 }
 
 /// Runs the medium to its end: how often packets were received, and the verdicts in order.

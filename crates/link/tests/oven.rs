@@ -81,7 +81,7 @@ fn the_sniffer_sees_its_share_of_transmissions() {
     let mut medium = medium(&config, 1, None);
     let station: StationId = medium.add_station(common::station_config(20_000));
     for id in 0..20_000 {
-        medium.handle_packet(station, Timestamp::ZERO, Packet { id: PacketId(id), size: DataSize::from_bytes(768) });
+        medium.handle_packet(station, Timestamp::ZERO, Packet::new(PacketId(id), DataSize::from_bytes(768)));
     }
     medium.handle_timeout(Timestamp::MAX);
     let (mut transmissions, mut seen) = (0, 0);

@@ -136,7 +136,7 @@ fn config() -> impl Strategy<Value = NetworkConfig> {
 }
 
 fn packet(id: usize, size: u64) -> Packet {
-    Packet { id: PacketId(id as u64), size: DataSize::from_bytes(size) }
+    Packet::new(PacketId(id as u64), DataSize::from_bytes(size))
 }
 
 /// A packet comes into the network, at the station that sends it.

@@ -71,7 +71,7 @@ fn run(config: &NetworkConfig, seed: u64) -> u64 {
         let from = if id % 4 == 3 { Port::Receiver } else { Port::Sender };
         let size = DataSize::from_bytes(40 + id * 7919 % 1461);
         network.handle_timeout(at);
-        network.handle_packet(at, at, from, Packet { id: PacketId(id), size });
+        network.handle_packet(at, at, from, Packet::new(PacketId(id), size));
         drain(&mut network, &mut hash);
     }
     network.handle_timeout(Timestamp::MAX);

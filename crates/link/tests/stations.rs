@@ -125,7 +125,7 @@ fn share_a_network(further: usize, contenders: u16) -> (Vec<u64>, u64) {
         // The station is the number modulo the number of stations.
         let id = PacketId(next * 64 + station as u64);
         next += 1;
-        network.handle_packet_from_station(at, at, station, Packet { id, size: PACKET });
+        network.handle_packet_from_station(at, at, station, Packet::new(id, PACKET));
     };
     for station in 0..=further {
         for _ in 0..3 {

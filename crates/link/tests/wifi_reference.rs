@@ -176,8 +176,8 @@ fn endless_window(config: &WifiConfig, seed: u64) -> EndlessWindow {
     let mut medium = medium(config, seed, Some(0.0));
     let station = medium.add_station(station_config(100));
     let access_point = medium.add_station(station_config(100));
-    let segment = |id| Packet { id: PacketId(id), size: DataSize::from_bytes(1500) };
-    let ack = |id| Packet { id: PacketId(id), size: DataSize::from_bytes(52) };
+    let segment = |id| Packet::new(PacketId(id), DataSize::from_bytes(1500));
+    let ack = |id| Packet::new(PacketId(id), DataSize::from_bytes(52));
     let (mut next, mut segments, mut lost) = (40, 0u64, 0u64);
     let mut released = Vec::new();
     for id in 0..next {
@@ -263,7 +263,7 @@ fn who_begins_before_it_notices_another_collides() {
         let carrier_sense = carrier_sense.map(Duration::from_micros);
         let mut medium = medium(&WifiConfig { carrier_sense, ..config(4, false) }, 1, Some(0.0));
         let stations = [0, 1].map(|_| medium.add_station(station_config(1)));
-        let packet = |id| Packet { id: PacketId(id), size: DataSize::from_bytes(1500) };
+        let packet = |id| Packet::new(PacketId(id), DataSize::from_bytes(1500));
         let start = Timestamp::from_millis(1);
         medium.handle_packet(stations[0], start, packet(0));
         // As a world does it: what is due before the second packet comes is settled first.

@@ -16,7 +16,7 @@ fn remote(wire: WireConfig) -> Network {
 }
 
 fn packet(id: u64, bytes: u64) -> Packet {
-    Packet { id: PacketId(id), size: DataSize::from_bytes(bytes) }
+    Packet::new(PacketId(id), DataSize::from_bytes(bytes))
 }
 
 fn send(network: &mut Network, at: Timestamp, id: u64, bytes: u64) -> HopRecord {

@@ -106,7 +106,7 @@ impl<P, R: Recorder<P>> Wires<P, R> {
         self.recorder.handle_packet(id, from, size, &content);
         let held = self.local && from == Port::Sender;
         self.window.push_back(Some(InNetwork { content, held, done: false }));
-        let packet = Packet { id: PacketId(id), size };
+        let packet = Packet::new(PacketId(id), size);
         match from {
             Port::Sender if station > 0 => self.network.handle_packet_from_station(now, now, station, packet),
             _ => self.network.handle_packet(now, now, from, packet),

@@ -147,7 +147,7 @@ impl Flow {
         let id = PacketId(self.packets);
         self.packets += 1;
         self.cargo.insert(id, cargo);
-        let packet = Packet { id, size: DataSize::from_bytes((IP_UDP + length) as u64) };
+        let packet = Packet::new(id, DataSize::from_bytes((IP_UDP + length) as u64));
         self.network.handle_packet(now, now, from, packet);
         while let Some(event) = self.network.poll_event() {
             match event {

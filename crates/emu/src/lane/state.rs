@@ -202,7 +202,7 @@ impl LaneState {
         } else {
             self.faults.not_logged += 1;
         }
-        self.model.handle_packet(now, at, from, Packet { id, size: DataSize::from_bytes(size as u64) });
+        self.model.handle_packet(now, at, from, Packet::new(id, DataSize::from_bytes(size as u64)));
         self.drain_model();
     }
 

@@ -76,7 +76,7 @@ fn traffic() -> impl Strategy<Value = Vec<(Timestamp, Packet)>> {
         let mut nanos = 0;
         let packet = |(id, (gap, size))| {
             nanos += gap;
-            (Timestamp::from_nanos(nanos), Packet { id: PacketId(id), size: DataSize::from_bytes(size) })
+            (Timestamp::from_nanos(nanos), Packet::new(PacketId(id), DataSize::from_bytes(size)))
         };
         (0..).zip(steps).map(packet).collect()
     })

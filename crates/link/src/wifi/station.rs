@@ -349,7 +349,7 @@ impl Station {
     /// The packet to send after one that was done with at `at`.
     fn next_head(&mut self, at: Timestamp) -> Option<Head> {
         let own =
-            self.config.saturated.map(|size| Queued { packet: Packet { id: BACKGROUND, size }, at, clamped: false });
+            self.config.saturated.map(|size| Queued { packet: Packet::new(BACKGROUND, size), at, clamped: false });
         let next = own.or_else(|| self.next_waiting(at));
         next.map(|next| Head::new(next, at))
     }

@@ -43,7 +43,7 @@ fn movie_once(rate: RatePolicy, retry: u16, mbps: u64, oven: bool, seed: u64) ->
     let packets = mbps * 1_000_000 * MOVIE.as_secs() / 8 / PAYLOAD;
     for id in 0..packets {
         let at = Timestamp::ZERO + MOVIE.mul_f64(id as f64 / packets as f64);
-        let packet = Packet { id: PacketId(id), size: DataSize::from_bytes(PAYLOAD + HEADERS) };
+        let packet = Packet::new(PacketId(id), DataSize::from_bytes(PAYLOAD + HEADERS));
         network.handle_packet(at, at, Port::Sender, packet);
     }
     network.handle_timeout(Timestamp::MAX);

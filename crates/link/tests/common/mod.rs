@@ -73,7 +73,7 @@ pub fn medium(config: &WifiConfig, seed: u64, frame_errors: Option<f64>) -> Medi
 pub fn saturate(mut medium: Medium, stations: usize, ip_size: u64, seconds: u64) -> Saturated {
     let mut next_id = 0;
     let mut send = |medium: &mut Medium, station: StationId, at: Timestamp| {
-        let packet = Packet { id: PacketId(next_id), size: DataSize::from_bytes(ip_size) };
+        let packet = Packet::new(PacketId(next_id), DataSize::from_bytes(ip_size));
         next_id += 1;
         medium.handle_packet(station, at, packet);
     };

@@ -28,7 +28,7 @@ impl Link {
     fn offer(&mut self, packets: u64) -> usize {
         let mut refused = Vec::new();
         for _ in 0..packets {
-            let packet = Packet { id: PacketId(self.next), size: MTU };
+            let packet = Packet::new(PacketId(self.next), MTU);
             let packet = Queued { packet, at: Timestamp::from_millis(self.now), clamped: false };
             self.next += 1;
             self.codel.enqueue(Arrival { packet, wait: Some(Duration::from_millis(1)) }, &mut refused);
