@@ -42,6 +42,7 @@ targets! {
     media_movie
     media_scanner
     media_streaming_file
+    recording_tables
     scenario_file
     session_content
     session_received
