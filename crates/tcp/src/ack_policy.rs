@@ -247,6 +247,11 @@ impl AckPolicy {
         AckDecision::Delayed
     }
 
+    /// True while an acknowledgement waits for the timer. Linux: `ICSK_ACK_TIMER`.
+    pub(crate) fn is_delaying(&self) -> bool {
+        self.deadline.is_some()
+    }
+
     /// True while selective acknowledgements are held back.
     pub(crate) fn is_merging(&self) -> bool {
         self.merged > 0

@@ -17,7 +17,7 @@ pub struct TcpConfig {
     /// Offer window scaling (RFC 7323, section 2). Linux: `tcp_window_scaling`.
     pub window_scaling: bool,
     /// Ask for explicit congestion notification (RFC 3168). A server without it still grants it, as Linux does
-    /// (`tcp_ecn = 2`).
+    /// (`tcp_ecn = 2`). An algorithm that needs it asks by itself ([`EcnUse`](crate::congestion::EcnUse)).
     pub ecn: bool,
     /// The congestion-control algorithm. Linux: `TCP_CONGESTION`.
     pub congestion: Algorithm,

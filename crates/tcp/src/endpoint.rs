@@ -1,8 +1,9 @@
 //! One end of a connection.
 
-use framewire_units::{DataSize, Ecn, Timestamp};
+use framewire_units::{DataSize, Timestamp};
 
 use crate::config::TcpConfig;
+use crate::congestion::EcnUse;
 use crate::handshake::{Handshake, Opened, Step};
 use crate::info::TcpInfo;
 use crate::receive::{Negotiated, ReceiveConfig, ReceiveSide};
@@ -23,6 +24,7 @@ use crate::timer::{Reason, Timeout};
 pub struct Endpoint {
     config: TcpConfig,
     handshake: Handshake,
+    ecn_use: EcnUse,
     receive: ReceiveSide,
     /// From the end of the handshake on.
     open: Option<Open>,
@@ -35,7 +37,8 @@ pub struct Endpoint {
 struct Open {
     sender: Sender,
     timestamps: bool,
-    ecn: bool,
+    /// Where ECN was agreed on.
+    ecn: Option<EcnUse>,
     /// IP and TCP payload of a full packet, options counted.
     largest_packet: DataSize,
 }
@@ -43,15 +46,17 @@ struct Open {
 impl Endpoint {
     /// The side that opens the connection: its SYN is ready to be sent at `now`.
     pub fn client(config: &TcpConfig, now: Timestamp) -> Self {
-        Self::new(config, Handshake::open(config, now), true)
+        let ecn_use = ecn_use(config);
+        Self::new(config, ecn_use, Handshake::open(config, ecn_use, now), true)
     }
 
     /// The side that waits for a SYN.
     pub fn server(config: &TcpConfig) -> Self {
-        Self::new(config, Handshake::listen(config), false)
+        let ecn_use = ecn_use(config);
+        Self::new(config, ecn_use, Handshake::listen(config, ecn_use), false)
     }
 
-    fn new(config: &TcpConfig, handshake: Handshake, is_client: bool) -> Self {
+    fn new(config: &TcpConfig, ecn_use: EcnUse, handshake: Handshake, is_client: bool) -> Self {
         let receive = ReceiveSide::new(&ReceiveConfig {
             buffer: config.receive_buffer,
             maximum_segment: config.maximum_segment,
@@ -63,7 +68,7 @@ impl Endpoint {
             tick: config.timer_tick,
             ..ReceiveConfig::default()
         });
-        Self { config: config.clone(), handshake, receive, open: None, finishes: false }
+        Self { config: config.clone(), handshake, ecn_use, receive, open: None, finishes: false }
     }
 
     /// Writes up to `bytes`; returns how many the send buffer took. Zero: it would block, or the stream has been ended.
@@ -157,7 +162,7 @@ impl Endpoint {
                 timestamps: agreement.timestamps,
                 sack: agreement.sack,
                 window_scaling: opened.window_scaling,
-                ecn: agreement.ecn,
+                ecn: agreement.ecn.then_some(self.ecn_use),
             },
         );
         self.receive.set_round_trip(sender.srtt(), sender.rto());
@@ -167,7 +172,8 @@ impl Endpoint {
         let mut full = Segment { payload: agreement.maximum_segment, ..Segment::default() };
         full.timestamps = agreement.timestamps.then_some(TimestampsOption { value: 0, echo: 0 });
         let largest_packet = full.packet_size();
-        self.open = Some(Open { sender, timestamps: agreement.timestamps, ecn: agreement.ecn, largest_packet });
+        let ecn = agreement.ecn.then_some(self.ecn_use);
+        self.open = Some(Open { sender, timestamps: agreement.timestamps, ecn, largest_packet });
     }
 
     fn handle_open_segment(&mut self, now: Timestamp, segment: &Segment) {
@@ -205,6 +211,11 @@ impl Endpoint {
             self.receive.fill(&mut syn);
             return Some(syn);
         };
+        if let Some(echo) = self.receive.take_earlier_echo() {
+            let mut segment = open.segment(now, None);
+            self.receive.fill_earlier(&mut segment, &echo);
+            return Some(segment);
+        }
         let outgoing = open.sender.pop_output();
         if outgoing.is_none() && !self.receive.is_ack_due() {
             return None;
@@ -263,10 +274,9 @@ impl Open {
             segment.retransmission = outgoing.retransmission;
             let Outgoing { fin, push, cwr, .. } = *outgoing;
             segment.flags = Flags { ack: true, fin, push, cwr, ..Flags::default() };
-            // RFC 3168, section 6.1.5: not on retransmissions, nor on acknowledgements.
-            if self.ecn && outgoing.payload > 0 && !outgoing.retransmission {
-                segment.ecn = Ecn::Ect0;
-            }
+        }
+        if let Some(ecn_use) = self.ecn {
+            segment.ecn = ecn_use.field(segment.payload > 0 && !segment.retransmission);
         }
         segment
     }
@@ -283,4 +293,9 @@ impl Open {
         }
         is_too_large
     }
+}
+
+/// How the algorithm of `config` uses the ECN field.
+fn ecn_use(config: &TcpConfig) -> EcnUse {
+    config.congestion.build(config.seed).ecn_use()
 }

@@ -1,8 +1,9 @@
 //! Opening a connection: who may say what when, and what both sides agree upon (RFC 9293, section 3.5).
 
-use framewire_units::{Duration, Timestamp};
+use framewire_units::{Duration, Ecn, Timestamp};
 
 use crate::config::TcpConfig;
+use crate::congestion::EcnUse;
 use crate::segment::{Flags, Segment, TIMESTAMPS_OPTION, TimestampsOption};
 use crate::send::{Agreement, timestamp_value};
 use crate::timer::{Reason, Timeout, expiry};
@@ -60,6 +61,7 @@ pub(crate) enum Step {
 pub(crate) struct Handshake {
     phase: Phase,
     offer: Offer,
+    ecn_use: EcnUse,
     initial_rto: Duration,
     tick: Duration,
     is_due: bool,
@@ -70,7 +72,7 @@ pub(crate) struct Handshake {
 }
 
 impl Handshake {
-    fn new(config: &TcpConfig, phase: Phase) -> Self {
+    fn new(config: &TcpConfig, ecn_use: EcnUse, phase: Phase) -> Self {
         Self {
             phase,
             offer: Offer {
@@ -78,8 +80,9 @@ impl Handshake {
                 timestamps: config.timestamps,
                 sack: config.sack,
                 window_scaling: config.window_scaling,
-                ecn: config.ecn,
+                ecn: config.ecn || ecn_use.is_needed(),
             },
+            ecn_use,
             initial_rto: config.initial_rto,
             tick: config.timer_tick,
             is_due: false,
@@ -90,15 +93,15 @@ impl Handshake {
     }
 
     /// A client: its SYN is to be sent at `now`.
-    pub(crate) fn open(config: &TcpConfig, now: Timestamp) -> Self {
-        let mut handshake = Self::new(config, Phase::Opening);
+    pub(crate) fn open(config: &TcpConfig, ecn_use: EcnUse, now: Timestamp) -> Self {
+        let mut handshake = Self::new(config, ecn_use, Phase::Opening);
         handshake.send_first(now);
         handshake
     }
 
     /// A server.
-    pub(crate) fn listen(config: &TcpConfig) -> Self {
-        Self::new(config, Phase::Listening)
+    pub(crate) fn listen(config: &TcpConfig, ecn_use: EcnUse) -> Self {
+        Self::new(config, ecn_use, Phase::Listening)
     }
 
     fn send_first(&mut self, now: Timestamp) {
@@ -144,19 +147,23 @@ impl Handshake {
             Phase::Answering(agreed) => (agreed, true),
             _ => (self.offer, false),
         };
+        // RFC 3168, section 6.1.1.1: what does not let a SYN with these flags pass lets the second one. Linux:
+        // `tcp_ecn_clear_syn`.
+        let ecn = offer.ecn && (ack || self.retransmissions == 0);
         Some(Segment {
             flags: Flags {
                 syn: true,
                 ack,
                 // RFC 3168, section 6.1.1: both flags ask, one grants.
-                ece: offer.ecn,
-                cwr: offer.ecn && !ack,
+                ece: ecn,
+                cwr: ecn && !ack,
                 sack_permitted: offer.sack,
                 window_scale: offer.window_scaling,
                 ..Flags::default()
             },
             maximum_segment: Some(self.offer.maximum_segment),
             timestamps: offer.timestamps.then(|| TimestampsOption { value: timestamp_value(now), echo: 0 }),
+            ecn: if offer.ecn { self.ecn_use.field(false) } else { Ecn::NotEct },
             retransmission: self.retransmissions > 0,
             sent: now,
             ..Segment::default()
@@ -170,12 +177,14 @@ impl Handshake {
         let timestamp = segment.timestamps.map(|timestamps| timestamps.value);
         match self.phase {
             Phase::Opening if syn && ack && segment.acknowledgement == 1 => {
-                let agreed = self.agree(segment, segment.flags.ece && self.offer.ecn);
+                let agreed = self.agree(segment, segment.flags.ece && !segment.flags.cwr && self.offer.ecn);
                 Step::Opened(self.finish(now, segment, &agreed), Some((first, timestamp)))
             }
             Phase::Listening if syn && !ack => {
-                // Linux grants ECN to every peer that asks (`tcp_ecn = 2`).
-                let agreed = self.agree(segment, segment.flags.ece && segment.flags.cwr);
+                // Linux grants ECN to every peer that asks (`tcp_ecn = 2`), but to one whose SYN is ECN-capable itself only
+                // with an algorithm that needs that here, too (`tcp_ecn_create_request`).
+                let is_understood = !segment.ecn.is_capable() || self.ecn_use.is_needed();
+                let agreed = self.agree(segment, segment.flags.ece && segment.flags.cwr && is_understood);
                 self.phase = Phase::Answering(agreed);
                 self.send_first(now);
                 Step::Synchronized(first, timestamp)

@@ -5,6 +5,7 @@ mod arrival;
 use framewire_units::{DataSize, Duration, Timestamp};
 
 use crate::ack_policy::{AckPolicy, AckTiming};
+use crate::congestion::EcnUse;
 use crate::reassembly::Reassembly;
 use crate::receive_queue::ReceiveQueue;
 use crate::receive_window::{ReceiveWindow, WindowSettings};
@@ -63,8 +64,15 @@ pub(crate) struct Negotiated {
     pub sack: bool,
     /// Windows are scaled.
     pub window_scaling: bool,
-    /// Congestion is notified explicitly.
-    pub ecn: bool,
+    /// Congestion is notified explicitly, in this way.
+    pub ecn: Option<EcnUse>,
+}
+
+/// An acknowledgement that is sent late, before the one that is due: up to where the packets were all marked, or all not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct EarlierEcho {
+    acknowledgement: u64,
+    is_marked: bool,
 }
 
 /// The receiving half.
@@ -93,6 +101,10 @@ pub(crate) struct ReceiveSide {
     last_echo: Option<u64>,
     has_seen_ecn: bool,
     demands_reduction: bool,
+    /// The last packet was marked, and the number that was expected after it (RFC 8257, section 3.2: DCTCP.CE). Linux:
+    /// `ce_state`, `prior_rcv_nxt`.
+    last_mark: (bool, u64),
+    earlier_echo: Option<EarlierEcho>,
     srtt: Duration,
     rto: Duration,
 }
@@ -123,7 +135,7 @@ impl ReceiveSide {
             start: 0,
             read: 0,
             fin: None,
-            negotiated: Negotiated { timestamps: config.timestamps, sack: false, window_scaling: offered, ecn: false },
+            negotiated: Negotiated { timestamps: config.timestamps, sack: false, window_scaling: offered, ecn: None },
             is_ack_due: false,
             last_arrival: Timestamp::ZERO,
             last_invalid: None,
@@ -131,6 +143,8 @@ impl ReceiveSide {
             last_echo: None,
             has_seen_ecn: false,
             demands_reduction: false,
+            last_mark: (false, 0),
+            earlier_echo: None,
             srtt: Duration::ZERO,
             rto: Duration::from_secs(1),
         }
@@ -151,6 +165,7 @@ impl ReceiveSide {
         let options = if negotiated.timestamps { TIMESTAMPS_OPTION } else { 0 };
         self.window.establish(now, self.reassembly.next(), options, negotiated.window_scaling);
         self.last_arrival = now;
+        self.last_mark = (false, self.reassembly.next());
     }
 
     /// Tells the smoothed round-trip time (zero where unknown) and the retransmission timeout of the sending half,
@@ -170,7 +185,7 @@ impl ReceiveSide {
         if segment.sequence_length() == 0 {
             return AckDecision::Nothing;
         }
-        if segment.flags.cwr && self.demands_reduction {
+        if segment.flags.cwr && self.negotiated.ecn.is_some() {
             // The sender has reduced (RFC 3168, section 6.1.3); its window may be one packet: do not let it wait.
             self.demands_reduction = false;
             self.policy.owe_now();
@@ -282,6 +297,24 @@ impl ReceiveSide {
         }
         self.policy.ack_sent();
         self.is_ack_due = false;
+    }
+}
+
+impl ReceiveSide {
+    /// The acknowledgement that is to be sent before any other segment, if there is one.
+    pub(crate) fn take_earlier_echo(&mut self) -> Option<EarlierEcho> {
+        self.earlier_echo.take()
+    }
+
+    /// Writes `echo` into a segment without data. It changes nothing of what is owed. Linux: `__tcp_send_ack` with an
+    /// earlier number.
+    pub(crate) fn fill_earlier(&self, segment: &mut Segment, echo: &EarlierEcho) {
+        if let Some(timestamps) = &mut segment.timestamps {
+            timestamps.echo = self.timestamp;
+        }
+        segment.flags.ece = echo.is_marked;
+        segment.acknowledgement = echo.acknowledgement;
+        segment.window = self.window.remaining(echo.acknowledgement);
     }
 }
 

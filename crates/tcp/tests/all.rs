@@ -2,6 +2,7 @@
 
 mod bbr;
 mod common;
+mod ecn;
 mod receiving;
 mod slow_start;
 mod transfer;

@@ -5,19 +5,19 @@ use crate::common;
 use common::{Fate, Lane, Pipe};
 use framewire_tcp::congestion::{Algorithm, State};
 use framewire_tcp::{Segment, TcpConfig};
-use framewire_units::{Bitrate, DataSize, Duration, Ecn, Timestamp};
+use framewire_units::{Bitrate, DataSize, Duration, Timestamp};
 
-const MSS: u64 = 1448;
+pub const MSS: u64 = 1448;
 
-fn config(algorithm: Algorithm) -> TcpConfig {
+pub fn config(algorithm: Algorithm) -> TcpConfig {
     TcpConfig { congestion: algorithm, ..TcpConfig::default() }
 }
 
-fn millis(millis: u64) -> Duration {
+pub fn millis(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-fn seconds(seconds: u64) -> Timestamp {
+pub fn seconds(seconds: u64) -> Timestamp {
     Timestamp::from_secs(seconds)
 }
 
@@ -375,36 +375,6 @@ fn a_near_peer_gets_larger_bursts_where_the_device_takes_them() {
     assert!((84..=105).contains(&pipe.lanes[0].longest), "{}", pipe.lanes[0].longest);
     let srtt = pipe.ends[0].info().srtt;
     assert!(srtt > millis(90) && srtt < millis(120), "{srtt:?}");
-}
-
-#[test]
-fn ecn_is_offered_granted_and_used() {
-    let config = TcpConfig { ecn: true, ..config(Algorithm::Reno) };
-    let mut pipe = Pipe::path(&config, Bitrate::from_mbps(100), 1000, millis(100)).bulk(3000 * MSS);
-    pipe.lanes[0].log = Some(Vec::new());
-    pipe.lanes[0].mark = Some(1 + 200 * MSS);
-    pipe.run_until_done(seconds(20));
-    let log = pipe.lanes[0].log.take().unwrap();
-    let data: Vec<&Segment> = log.iter().map(|(_, segment)| segment).filter(|segment| segment.payload > 0).collect();
-    assert!(data.iter().all(|segment| segment.ecn == Ecn::Ect0));
-    assert_eq!(data.iter().filter(|segment| segment.flags.cwr).count(), 1, "one mark, one reduction");
-    let info = pipe.ends[0].info();
-    assert_eq!((info.retransmissions, info.recoveries), (0, 0));
-    assert!(info.ssthresh.is_some_and(|ssthresh| ssthresh > 50), "{:?}", info.ssthresh);
-}
-
-#[test]
-fn a_server_grants_ecn_that_it_would_not_ask_for() {
-    for (client, expected) in [(true, Ecn::Ect0), (false, Ecn::NotEct)] {
-        let client = TcpConfig { ecn: client, ..config(Algorithm::Reno) };
-        let server = config(Algorithm::Reno);
-        let (forward, back) = (Lane::new(None, 100, millis(5)), Lane::new(None, 100, millis(5)));
-        let mut pipe = Pipe::between(&client, &server, forward, back).bulk(10 * MSS);
-        pipe.lanes[0].log = Some(Vec::new());
-        pipe.run(seconds(2));
-        let log = pipe.lanes[0].log.take().unwrap();
-        assert!(log.iter().filter(|(_, segment)| segment.payload > 0).all(|(_, segment)| segment.ecn == expected));
-    }
 }
 
 #[test]

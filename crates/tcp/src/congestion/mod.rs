@@ -6,6 +6,7 @@
 mod bbr1;
 mod bbr3;
 mod cubic;
+mod dctcp;
 mod highspeed;
 mod htcp;
 mod hybla;
@@ -28,7 +29,7 @@ pub use registry::UnknownAlgorithm;
 
 use std::fmt::Debug;
 
-use framewire_units::{Bitrate, Duration, Timestamp};
+use framewire_units::{Bitrate, Duration, Ecn, Timestamp};
 
 registry::algorithms! {
     /// New Reno (RFC 5681, RFC 6582).
@@ -57,6 +58,8 @@ registry::algorithms! {
     Bbr3, "bbr3", |seed| Box::new(bbr3::Bbr3::new(seed));
     /// TCP Hybla (Caini and Firrincieli, 2004).
     Hybla, "hybla", |_| Box::new(hybla::Hybla::default());
+    /// Data Center TCP (RFC 8257).
+    Dctcp, "dctcp", |_| Box::new(dctcp::Dctcp::default());
 }
 
 /// No threshold goes below this, in packets (RFC 5681, equation 4).
@@ -146,6 +149,46 @@ pub struct RateSample {
     pub delivered_ce: u32,
 }
 
+/// How an algorithm uses the ECN field of its packets, and what it needs to be told of marks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EcnUse {
+    /// A mark is a loss without a loss (RFC 3168): ECT(0) on new data, where the connection has agreed on ECN.
+    #[default]
+    Classic,
+    /// How many packets are marked counts (RFC 8257): asks for ECN by itself, ECT(0) on every packet, and the echo says
+    /// of each packet whether it was marked. Both ends must have it. Linux: `TCP_CONG_NEEDS_ECN`.
+    Exact,
+}
+
+impl EcnUse {
+    /// The algorithm does not do without ECN.
+    pub fn is_needed(self) -> bool {
+        self != Self::Classic
+    }
+
+    /// The field of a packet of a connection that has agreed on ECN; `is_new_data` is false of acknowledgements without
+    /// data and of retransmissions, which classic ECN leaves unmarked (RFC 3168, sections 6.1.4 and 6.1.5).
+    pub(crate) fn field(self, is_new_data: bool) -> Ecn {
+        match self {
+            Self::Classic if !is_new_data => Ecn::NotEct,
+            Self::Classic | Self::Exact => Ecn::Ect0,
+        }
+    }
+}
+
+/// What has been delivered and marked when an acknowledgement has been taken in, before it moves the state of recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deliveries {
+    /// First sequence number that is not acknowledged.
+    pub first_unacknowledged: u64,
+    /// The next sequence number to be sent.
+    pub next_sequence: u64,
+    /// Packets delivered since the start.
+    pub delivered: u64,
+    /// Those of them that an ECN echo reported as marked.
+    pub delivered_ce: u64,
+}
+
 /// Everything that an acknowledgement reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Acknowledgement {
@@ -220,6 +263,15 @@ pub enum Event {
 pub trait CongestionControl: Debug + Send {
     /// Its name, as `TCP_CONGESTION` takes it.
     fn name(&self) -> &'static str;
+
+    /// How it uses the ECN field. Linux: `flags`.
+    fn ecn_use(&self) -> EcnUse {
+        EcnUse::Classic
+    }
+
+    /// Takes note of what was delivered and marked, before the acknowledgement may begin a reduction; only called where
+    /// the connection has agreed on ECN. Linux: `in_ack_event`.
+    fn handle_deliveries(&mut self, _window: &Window, _deliveries: &Deliveries) {}
 
     /// Takes note of an acknowledgement: RTT samples, rounds, marks. Linux: `pkts_acked`, `in_ack_event`.
     fn handle_acknowledgement(&mut self, _window: &mut Window, _ack: &Acknowledgement) {}

@@ -3,7 +3,8 @@
 
 use framewire_units::{Duration, Ecn, Timestamp};
 
-use super::{AckDecision, ReceiveSide};
+use super::{AckDecision, EarlierEcho, ReceiveSide};
+use crate::congestion::EcnUse;
 use crate::reassembly::{Arrival, Run};
 use crate::receive_queue::{packed, truesize};
 use crate::segment::Segment;
@@ -171,8 +172,9 @@ impl ReceiveSide {
 
     /// Marks of congestion (RFC 3168, section 6.1.3). Linux: `tcp_data_ecn_check`.
     fn note_mark(&mut self, segment: &Segment) {
-        if !self.negotiated.ecn {
-            return;
+        let Some(ecn_use) = self.negotiated.ecn else { return };
+        if ecn_use == EcnUse::Exact && segment.ecn.is_capable() {
+            self.echo_exactly(segment.ecn == Ecn::Ce);
         }
         match segment.ecn {
             Ecn::NotEct => {
@@ -190,6 +192,20 @@ impl ReceiveSide {
             }
             Ecn::Ect0 | Ecn::Ect1 => self.has_seen_ecn = true,
         }
+    }
+
+    /// Says of each packet whether it was marked, though acknowledgements are delayed: one is sent at once when that
+    /// changes, after one for the packets before (RFC 8257, section 3.2). Linux: `dctcp_ece_ack_update`.
+    fn echo_exactly(&mut self, is_marked: bool) {
+        let (was_marked, prior_next) = self.last_mark;
+        if is_marked != was_marked {
+            if self.policy.is_delaying() {
+                self.earlier_echo = Some(EarlierEcho { acknowledgement: prior_next, is_marked: was_marked });
+            }
+            self.policy.owe_now();
+        }
+        self.last_mark = (is_marked, self.reassembly.next());
+        self.demands_reduction = is_marked;
     }
 
     /// Linux: `tcp_prune_queue`: a larger buffer, then denser packing, then giving up what is furthest out.

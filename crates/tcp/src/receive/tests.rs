@@ -4,7 +4,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::segment::{Flags, TimestampsOption};
 
-const NEGOTIATED: Negotiated = Negotiated { timestamps: true, sack: true, window_scaling: true, ecn: true };
+const NEGOTIATED: Negotiated =
+    Negotiated { timestamps: true, sack: true, window_scaling: true, ecn: Some(EcnUse::Classic) };
 const FULL: u32 = 1_448;
 
 fn receiver(config: &ReceiveConfig) -> ReceiveSide {

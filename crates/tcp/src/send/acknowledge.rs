@@ -5,7 +5,7 @@ use framewire_units::{Duration, Timestamp};
 use super::Sender;
 use super::rate_sample::Newest;
 use super::recovery::Resend;
-use crate::congestion::{Acknowledgement, State};
+use crate::congestion::{Acknowledgement, Deliveries, State};
 use crate::segment::Segment;
 use crate::timer::Reason;
 
@@ -148,6 +148,7 @@ impl Sender {
         }
         let rtt = self.clean_queue(progress);
         self.rack.update_window(progress.newest.as_ref(), self.delivery.delivered);
+        self.note_deliveries();
         self.process_probe(segment.acknowledgement, progress);
         let resend = self.alert_if_dubious(progress);
         if progress.restart_timer {
@@ -156,6 +157,19 @@ impl Sender {
         let acknowledgement = self.sample(progress, rtt);
         self.control_window(progress, &acknowledgement);
         self.resend(progress.now, resend);
+    }
+
+    /// Linux: `tcp_in_ack_event`.
+    fn note_deliveries(&mut self) {
+        if self.settings.ecn {
+            let deliveries = Deliveries {
+                first_unacknowledged: self.unacknowledged,
+                next_sequence: self.next,
+                delivered: self.delivery.delivered,
+                delivered_ce: self.delivery.delivered_ce,
+            };
+            self.congestion.handle_deliveries(&self.window, &deliveries);
+        }
     }
 
     fn alert_if_dubious(&mut self, progress: &mut Progress) -> Resend {

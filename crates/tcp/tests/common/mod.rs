@@ -23,6 +23,9 @@ pub enum Fate {
 /// Decides by the packet's number (from 0, packets without payload counted) and its content.
 pub type Script = Box<dyn FnMut(u64, &Segment) -> Fate>;
 
+/// Whether a packet is marked.
+pub type Marker = Box<dyn FnMut(&Segment) -> bool>;
+
 /// Looks at both ends.
 pub type Watch = Box<dyn FnMut(Timestamp, &[Endpoint; 2])>;
 
@@ -45,6 +48,12 @@ pub struct Lane {
     releases: VecDeque<(Timestamp, u32)>,
     /// The first packet from this number on is marked (RFC 3168).
     pub mark: Option<u64>,
+    /// ECN-capable packets that meet more than this many in the queue are marked (RFC 8257, section 3.1).
+    pub mark_above: Option<usize>,
+    /// Decides which ECN-capable packets with payload are marked besides.
+    pub marker: Option<Marker>,
+    /// Packets with payload that were marked.
+    pub marked: u64,
     /// Most packets in the queue at once.
     pub longest: usize,
     /// A log of what was sent, if wanted.
@@ -66,8 +75,21 @@ impl Lane {
             is_local: false,
             releases: VecDeque::new(),
             mark: None,
+            mark_above: None,
+            marker: None,
+            marked: 0,
             longest: 0,
             log: None,
+        }
+    }
+
+    fn mark(&mut self, segment: &mut Segment) {
+        if segment.payload > 0 && segment.ecn.is_capable() {
+            let is_long = self.mark_above.is_some_and(|limit| self.transmissions.len() > limit);
+            if is_long || self.marker.as_mut().is_some_and(|marker| marker(segment)) {
+                segment.ecn = Ecn::Ce;
+                self.marked += 1;
+            }
         }
     }
 
@@ -84,6 +106,7 @@ impl Lane {
         while self.transmissions.front().is_some_and(|&end| end <= now) {
             self.transmissions.pop_front();
         }
+        self.mark(&mut segment);
         if self.transmissions.len() >= self.queue {
             self.overflows += 1;
             self.dropped += 1;
