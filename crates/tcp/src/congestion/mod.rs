@@ -5,6 +5,7 @@
 
 mod bbr1;
 mod bbr3;
+mod compound;
 mod cubic;
 mod dctcp;
 mod highspeed;
@@ -17,6 +18,7 @@ mod registry;
 mod reno;
 mod round;
 mod scalable;
+mod siad;
 #[cfg(test)]
 mod tests;
 mod ticks;
@@ -58,6 +60,10 @@ registry::algorithms! {
     Bbr3, "bbr3", |seed| Box::new(bbr3::Bbr3::new(seed));
     /// TCP Hybla (Caini and Firrincieli, 2004).
     Hybla, "hybla", |_| Box::new(hybla::Hybla::default());
+    /// Compound TCP (Tan, Song, Zhang and Sridharan, 2006).
+    Compound, "compound", |_| Box::new(compound::Compound::default());
+    /// TCP SIAD (Kuehlewind, 2015).
+    Siad, "siad", |_| Box::new(siad::Siad::default());
     /// Data Center TCP (RFC 8257).
     Dctcp, "dctcp", |_| Box::new(dctcp::Dctcp::default());
 }

@@ -224,6 +224,58 @@ fn faster_algorithms_have_larger_windows_at_rare_losses() {
     }
 }
 
+#[test]
+fn compound_has_the_response_function_of_tan_et_al() {
+    // Growth by alpha W^k per round trip and a reduction by half, between losses that are 1/p packets apart:
+    // 1/p = (W^(2-k) - (W/2)^(2-k)) / (alpha (2-k)), the mean window is 1/p over the round trips that takes.
+    for packets_per_loss in [10_000, 100_000] {
+        let (k, alpha) = (0.75, 0.125);
+        let rest = |power: f64| 1.0 - libm::pow(0.5, power);
+        let top = libm::pow(packets_per_loss as f64 * alpha * (2.0 - k) / rest(2.0 - k), 1.0 / (2.0 - k));
+        let rounds = libm::pow(top, 1.0 - k) * rest(1.0 - k) / (alpha * (1.0 - k));
+        assert_near(mean_window(Algorithm::Compound, 100, packets_per_loss), packets_per_loss as f64 / rounds, 0.06);
+    }
+    // Below 16 packets alpha W^k is less than Reno's one.
+    assert_near(mean_window(Algorithm::Compound, 100, 100), (1.5 * 100.0f64).sqrt(), 0.08);
+}
+
+#[test]
+fn compound_gives_the_queue_back() {
+    // With gamma = 30 packets in the queue, the window of delay gives up as many.
+    let mut path = bottleneck(Algorithm::Compound, Loss::None);
+    let mut reno = bottleneck(Algorithm::Reno, Loss::None);
+    for path in [&mut path, &mut reno] {
+        while path.now < Timestamp::from_secs(6) {
+            path.step();
+        }
+    }
+    assert!(path.window.cwnd > 105 && reno.window.cwnd < 75, "{} and {}", path.window.cwnd, reno.window.cwnd);
+    for _ in 0..6_000 {
+        path.step();
+        assert!((95..=140).contains(&path.window.cwnd), "{}", path.window.cwnd);
+    }
+}
+
+#[test]
+fn siad_has_a_loss_every_twenty_round_trips_whatever_the_bandwidth() {
+    // The queue holds half of what fills the path; its reductions just empty it.
+    for packets in [100, 1_000, 10_000] {
+        let mut path = IdealPath::new(Algorithm::Siad, Duration::from_millis(100), Loss::Above(packets * 3 / 2));
+        path.packet_time = Duration::from_millis(100) / packets;
+        path.control.start(&mut path.window, Duration::ZERO, path.now);
+        path.run_until(10);
+        let (start, mut floor) = (path.now, u32::MAX);
+        while path.reductions < 30 {
+            path.step();
+            floor = floor.min(path.window.cwnd);
+        }
+        let rounds = path.now.saturating_since(start).as_secs_f64() / 0.125 / 20.0;
+        assert!((14.0..30.0).contains(&rounds), "{rounds} round trips at {packets} packets");
+        let floor = f64::from(floor) / f64::from(packets);
+        assert!((0.9..1.03).contains(&floor), "{floor} of the path at {packets} packets");
+    }
+}
+
 /// A bottleneck of 1,000 packets/s: 100 packets fill 100 ms.
 pub(super) fn bottleneck(algorithm: Algorithm, loss: Loss) -> IdealPath {
     let mut path = IdealPath::new(algorithm, Duration::from_millis(100), loss);
