@@ -74,7 +74,10 @@ def receive(
     ] = None,
     codec: Annotated[
         str | None,
-        typer.Option(help="Without TITLE: that of another program's stream, which does not say: m2v, h264, h265, m4v."),
+        typer.Option(
+            help="Without TITLE: that of another program's stream, which does not say: m2v, m4v, h264, h265, obu (AV1) "
+            "or mjpeg, or FFmpeg's name of it."
+        ),
     ] = None,
     sdp: Annotated[
         Path | None,

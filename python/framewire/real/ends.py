@@ -194,7 +194,8 @@ def receive(
     Args:
         at: where to listen: nothing is open beyond it and the next port up, where `send` says what it sends.
         transport: as the sender's; its queue does not matter.
-        codec: that of a stream of another program, which says nothing: ``m2v``, ``h264``, ``h265`` or ``m4v``.
+        codec: that of a stream of another program, which says nothing: ``m2v``, ``m4v``, ``h264``, ``h265``, ``obu``,
+            ``mjpeg``, or FFmpeg's name of it, as ``av1``.
         out: the directory to make; ``runs/receive-<transport>-<date>-<time>`` unless given.
         wait_s: how long the first bytes are waited for.
         silence_s: a stream that is silent for so long has ended.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
 use framewire_media::access_unit::Codec;
-use framewire_media::{CodedFrame, FrameRate, Scanner};
+use framewire_media::{CodedFrame, FrameRate, ScanError, Scanner};
 use framewire_units::Timestamp;
 
 use crate::event::ReceiverEvent;
@@ -141,7 +141,9 @@ impl StreamReceiver {
         let summary = scanner.finish(&mut |frame| found.push(frame));
         found.into_iter().for_each(|frame| self.take_frame(&frame));
         self.handle_timeout(Timestamp::MAX);
-        if let (Err(error), true) = (summary, self.total > 0) {
+        // Whoever receives needs no frame rate, and a stream need not state one.
+        let error = summary.err().filter(|error| !matches!(error, ScanError::NoFrameRate { .. }));
+        if let (Some(error), true) = (error, self.total > 0) {
             self.events.push_back(ReceiverEvent::Rejected { at: now, reason: error.to_string() });
             if self.pacing != Pacing::Immediate {
                 self.events.push_back(ReceiverEvent::Read { total: self.total, at: now });

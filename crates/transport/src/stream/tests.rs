@@ -1,6 +1,7 @@
 //! The halves over a byte stream, against toy sockets and each other.
 
 use framewire_media::FrameRate;
+use framewire_media::access_unit::Codec;
 use framewire_units::{DataSize, Duration, Timestamp};
 use proptest::prelude::*;
 
@@ -388,6 +389,25 @@ fn a_frame_without_end_is_given_up_and_the_next_one_is_not() {
         })
         .collect();
     assert_eq!(outcomes, [(false, 0), (true, frames[1].bytes.len()), (true, frames[2].bytes.len())]);
+}
+
+/// An image of motion JPEG says nothing of frames in a second.
+#[test]
+fn a_stream_without_a_frame_rate_is_received_and_nothing_of_it_rejected() {
+    let frame = [0xff, 0xc0, 0, 11, 8, 0, 16, 0, 24, 1, 1, 0x11, 0];
+    let scan = [0xff, 0xda, 0, 8, 1, 1, 0, 0, 63, 0, 0x12, 0xff, 0xd9];
+    let image = [&[0xff, 0xd8][..], &frame, &scan].concat();
+    let received = |bytes: &[u8]| {
+        let mut half = StreamReceiver::new(Pacing::Immediate).of_codec(Codec::MotionJpeg);
+        half.handle_bytes(T0, bytes);
+        half.handle_end(T0);
+        let log: Vec<_> = std::iter::from_fn(|| half.poll_event()).collect();
+        let frames = log.iter().filter(|event| matches!(event, ReceiverEvent::Frame { complete: true, .. })).count();
+        let rejected = log.iter().filter(|event| matches!(event, ReceiverEvent::Rejected { .. })).count();
+        (frames, rejected)
+    };
+    assert_eq!(received(&[&image[..], &image].concat()), (2, 0));
+    assert_eq!(received(b"no image"), (0, 1));
 }
 
 #[test]
