@@ -220,7 +220,7 @@ def make_movie(
         str | None, typer.Option(help="Length of the lab movie [default: 60 s], or cut the file to this.")
     ] = None,
     codec: Annotated[
-        str, typer.Option(help="mpeg2, h264, h264-pyramid or h265.", autocompletion=one_of(_movie_codecs))
+        str, typer.Option(help="mpeg2, h264, h264-pyramid, h265 or mpeg4.", autocompletion=one_of(_movie_codecs))
     ] = "mpeg2",
     size: Annotated[
         str | None, typer.Option(metavar="WxH", help="Scale the file to fit within this [default: its own size].")

@@ -132,7 +132,7 @@ def test_a_flow_that_broke_is_told_and_the_others_are_kept(
         ),
         (
             ["movie", "make", "--codec", "vp8"],
-            'codec: "vp8" is not allowed; allowed is one of mpeg2, h264, h264-pyramid, h265',
+            'codec: "vp8" is not allowed; allowed is one of mpeg2, h264, h264-pyramid, h265, mpeg4',
         ),
         (
             ["send", "absent.vtp", "--transport", "vtpp"],

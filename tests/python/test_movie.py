@@ -17,6 +17,7 @@ from framewire.errors import InputError, MachineError
 from framewire.movie import encoder, scene
 from framewire.movie import ffmpeg as program
 from framewire.movie.levels import LEVELS, level_for
+from framewire.movie.probe import probe
 
 SECONDS = 12.0  # long enough to meet the rate within 1 %, short enough for a test
 GROUP = "IBBPBBPBBPBBPBB"
@@ -314,6 +315,19 @@ def test_other_codecs_meet_the_rate_with_the_types_that_are_promised(codec: str,
     assert shown[1:49] == "BBBP" * 12
 
 
+def test_mpeg4_part_2_meets_the_rate_in_closed_groups_of_two_seconds(cache: Path) -> None:
+    made = movie.make(1_000_000, 4.0, cache_dir=cache, codec="mpeg4")
+    assert made.path.suffix == ".m4v"
+    assert sum(made.metadata["sizes"]) == made.path.stat().st_size
+    assert made.bitrate_bps == pytest.approx(1e6, rel=0.07)
+    # A closed group ends with a P frame: 49 frames are the most of two seconds.
+    assert types_shown(made.path) == ("I" + "BBP" * 16) * 2 + "IP"
+    groups = probe(made.path).as_json(False)["groups"]
+    assert [group["closed"] for group in groups] == [True] * 3
+
+
 def test_a_codec_without_an_encoder_here_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match='"vp9" is not allowed; allowed is one of mpeg2, h264'):
         movie.make(1_000_000, 1.0, cache_dir=tmp_path, codec="vp9")
+    with pytest.raises(InputError, match="a file in AV1 is sent as it is, without a bitrate"):
+        movie.make(1_000_000, 1.0, cache_dir=tmp_path, codec="av1")

@@ -66,7 +66,7 @@ keywords! {
         H264Pyramid = "h264-pyramid",
         /// H.265: a pyramid of B frames, a closed group every 50 frames. Of ladders: as H.264.
         H265 = "h265",
-        /// MPEG-4 part 2, only of ladders: no B frames, a closed group every 12 frames.
+        /// MPEG-4 part 2: IBBP, a closed group every 50 frames. Of ladders: no B frames, a closed group every 12 frames.
         Mpeg4 = "mpeg4",
     }
 }
@@ -227,22 +227,23 @@ fn read_sound_track(section: &mut Section, sound: bool) -> Result<Option<u8>, Sc
 }
 
 const OF_A_FILE_AS_IT_IS: &str = "only beside movie.bitrate: without it the file is used as it is";
+const AV1: &str = "a file in AV1 is sent as it is, without movie.bitrate";
 const OF_A_LADDER_AS_IT_IS: &str = "only of a ladder of the lab's: a file is used as it is";
 
 impl MovieCodec {
-    const OF_A_MOVIE: [Self; 4] = [Self::Mpeg2, Self::H264, Self::H264Pyramid, Self::H265];
+    const OF_A_MOVIE: [Self; 5] = [Self::Mpeg2, Self::H264, Self::H264Pyramid, Self::H265, Self::Mpeg4];
     const OF_A_LADDER: [Self; 3] = [Self::Mpeg4, Self::H264, Self::H265];
 
     fn of_a_movie(text: &str) -> Result<Self, String> {
         match text {
-            // No slip: what is nearest to it is another codec.
-            "mpeg4" => Err(format!("{}; mpeg4 is a codec of ladders", one_of(&Self::OF_A_MOVIE, Self::as_str))),
+            "av1" => Err(format!("{}; {AV1}", one_of(&Self::OF_A_MOVIE, Self::as_str))),
             _ => find(text, &Self::OF_A_MOVIE, Self::as_str),
         }
     }
 
     fn of_a_ladder(text: &str) -> Result<Self, String> {
         match text {
+            // No slip: what is nearest to it is another codec.
             "mpeg2" => Err(format!("{}; mpeg2 is no codec of ladders", one_of(&Self::OF_A_LADDER, Self::as_str))),
             _ => find(text, &Self::OF_A_LADDER, Self::as_str),
         }

@@ -229,7 +229,7 @@ fn values_out_of_range_are_named_with_what_is_allowed() {
         ("movie.bitrate", "6000000", &["6000000", "in quotes", "Mbit/s"]),
         ("movie.duration", "0 s", &["0 s", "0.2 s"]),
         ("movie.source", "", &["lab"]),
-        ("movie.codec", "vp9", &["\"vp9\" is not allowed; allowed is one of mpeg2, h264, h264-pyramid, h265"]),
+        ("movie.codec", "vp9", &["\"vp9\" is not allowed; allowed is one of mpeg2, h264, h264-pyramid, h265, mpeg4"]),
         ("network.kind", "wlan", &["wifi, wired"]),
         ("network.bottleneck", "local", &["local-device, remote"]),
         ("network.wifi.standard", "802.11n", &["802.11n", "802.11b, 802.11g, 802.11a"]),
@@ -477,10 +477,10 @@ fn a_wrong_codec_is_answered_with_those_that_are_allowed_there() {
         let expected = format!("movie.codec: {codec} is not allowed; allowed is {allowed}");
         assert_eq!(message(codec, rest), Err(expected));
     };
-    let of_a_movie = "one of mpeg2, h264, h264-pyramid, h265";
+    let of_a_movie = "one of mpeg2, h264, h264-pyramid, h265, mpeg4";
     refused("\"vp9\"", FLOW, of_a_movie);
     refused("\"h263\"", FLOW, &format!("{of_a_movie} (did you mean \"h264\"?)"));
-    refused("\"mpeg4\"", FLOW, &format!("{of_a_movie}; mpeg4 is a codec of ladders"));
+    refused("\"av1\"", FLOW, &format!("{of_a_movie}; a file in AV1 is sent as it is, without movie.bitrate"));
     refused("4", FLOW, &format!("a text in quotes: {of_a_movie}"));
     let of_a_ladder = "one of mpeg4, h264, h265";
     refused("\"vp9\"", OF_A_LADDER, of_a_ladder);
@@ -495,7 +495,8 @@ fn a_wrong_codec_is_answered_with_those_that_are_allowed_there() {
     let file = "movie.ladder = \"own.vtp\"\n[[flow]]\ntransport = \"vtp\"";
     refused("\"h264\"", file, "only of a ladder of the lab's: a file is used as it is");
     let both = format!("movie.source = \"lab\"\n{OF_A_LADDER}\n[[flow]]\ntransport = \"tcp\"");
-    refused("\"mpeg4\"", &both, &format!("{of_a_movie}; mpeg4 is a codec of ladders"));
+    refused("\"vp9\"", &both, of_a_movie);
+    assert_eq!(message("\"mpeg4\"", FLOW), Ok(Some(MovieCodec::Mpeg4)));
     assert_eq!(message("\"mpeg2\"", FLOW), Ok(Some(MovieCodec::Mpeg2)));
     assert_eq!(message("\"mpeg4\"", OF_A_LADDER), Ok(Some(MovieCodec::Mpeg4)));
 }

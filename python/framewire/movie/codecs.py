@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from framewire.errors import InputError
 from framewire.movie.levels import DISPLAY_ASPECTS, level_for
 from framewire.movie.source import Conversion, field_options
 from framewire.suggestions import refused
@@ -50,6 +51,8 @@ class Codec:
             return self.options
         group = round(2 * picture.frame_rate)
         options = tuple(option.replace(_GROUP, f"keyint={group}:min-keyint={group}") for option in self.options)
+        if self.name == "mpeg4":
+            options = (*options, "-g", str(group))
         if self.name == "mpeg2":
             level = level_for(picture.width, picture.height, picture.frame_rate, rate)
             options = (*options, "-profile:v", "main", "-level:v", str(level.code))
@@ -104,11 +107,18 @@ def _x264(name: str, pyramid: str) -> Codec:
 _X265_PARAMETERS = f"{_GROUP}:scenecut=0:open-gop=0:bframes=3:b-adapt=0:b-pyramid=1:pools=none:frame-threads=1"
 _X265_OPTIONS = ("-c:v", "libx265", "-pix_fmt", "yuv420p", "-preset", "superfast", "-x265-params", _X265_PARAMETERS)
 
+# As MPEG-2 with a longer group.
+_MPEG4_OPTIONS = (
+    *("-c:v", "mpeg4", "-pix_fmt", "yuv420p", "-g", "50", "-bf", "2", "-b_strategy", "0"),
+    *("-sc_threshold", "1000000000", "-flags:v", "+bitexact+cgop", *_BITEXACT, "-f", "m4v"),
+)
+
 CODECS = (
     MPEG2,
     _x264("h264", "none"),
     _x264("h264-pyramid", "normal"),
     Codec("h265", "libx265", (*_X265_OPTIONS, *_BITEXACT, "-f", "hevc"), ".h265", (_UNEVEN,) * 4, 1.0, fields=False),
+    Codec("mpeg4", "mpeg4", _MPEG4_OPTIONS, ".m4v", (_UNEVEN,) * 4, 1.0, fields=True),
 )
 
 
@@ -121,4 +131,9 @@ def named(name: str) -> Codec:
     for codec in CODECS:
         if codec.name == name:
             return codec
+    if name == "av1":
+        names = ", ".join(codec.name for codec in CODECS)
+        raise InputError(
+            f'codec: "av1" is not allowed; allowed is one of {names}; a file in AV1 is sent as it is, without a bitrate'
+        )
     raise refused("codec", name, [codec.name for codec in CODECS])
