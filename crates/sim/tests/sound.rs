@@ -68,7 +68,7 @@ impl Drop for Folder {
     }
 }
 
-fn with_sound(text: &str, movie: &Movie, seconds: f64, received: Received) -> Simulated {
+pub fn with_sound(text: &str, movie: &Movie, seconds: f64, received: Received) -> Simulated {
     let content = Content::of_movie("movie.m2v", movie.clone()).with_sound("sound.mp2", sound(seconds));
     let options = Options { packets: true, received, ..Options::default() };
     Simulation::run(&scenario(text), &content, &options).expect("it can be simulated")

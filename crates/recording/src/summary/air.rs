@@ -4,10 +4,11 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
+use framewire_units::Timestamp;
 use serde::Serialize;
 
 use super::statistics::LossRuns;
-use crate::record::{FlowLog, PacketRecord, TransmissionCounts};
+use crate::record::{FlowLog, PacketRecord, PacketsAhead, TransmissionCounts};
 use crate::run::WriteError;
 use crate::spool::{Lookup, Sorter, Spool};
 
@@ -39,21 +40,47 @@ impl DatagramCounts {
     }
 }
 
-/// UDP or TCP payload that the receiver got, each datagram counted once; `None` where that is not known.
-pub(super) fn payload_arrived(log: &FlowLog) -> Option<u64> {
-    if log.found.is_some() {
-        let counted = || payload_delivered(&log.packets);
-        return log.ahead.as_ref().map_or_else(counted, |ahead| (!log.lacks_packets()).then_some(ahead.delivered));
+/// UDP or TCP payload that the receiver got, each datagram counted once.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Payload {
+    pub bytes: u64,
+    /// When the last of it came; `None` where that was not recorded.
+    pub last: Option<Timestamp>,
+}
+
+impl Payload {
+    /// `None` where it is not known.
+    pub(crate) fn arrived(log: &FlowLog) -> Option<Self> {
+        if log.found.is_some() {
+            let counted = || payload_delivered(&log.packets);
+            let of_packets = |ahead: &PacketsAhead| (!log.lacks_packets()).then_some(ahead.delivered);
+            let bytes = log.ahead.as_ref().map_or_else(counted, of_packets)?;
+            return Some(Self { bytes, last: None });
+        }
+        if let Some(bulk) = log.bulk {
+            return Some(Self { bytes: bulk.received, last: None });
+        }
+        let datagrams = log.datagrams_received.iter().map(|datagram| (datagram.sequence, datagram.at, datagram.size));
+        let key = |&(sequence, at, _): &(u64, Timestamp, u32)| (sequence, at);
+        let datagrams = Sorter::of(log.frames.beside(), key, datagrams);
+        let mut number = None;
+        let once = datagrams.iter().filter(|&(sequence, ..)| number.replace(sequence) != Some(sequence));
+        let mut payload = Self { bytes: 0, last: None };
+        once.for_each(|(_, at, size)| payload.add(u64::from(size), at));
+        let mut read = 0;
+        for one in &log.stream_reads {
+            payload.add(one.total.saturating_sub(read), one.at);
+            read = read.max(one.total);
+        }
+        Some(payload)
     }
-    if let Some(bulk) = log.bulk {
-        return Some(bulk.received);
+
+    fn add(&mut self, bytes: u64, at: Timestamp) {
+        self.bytes += bytes;
+        if bytes > 0 {
+            self.last = self.last.max(Some(at));
+        }
     }
-    let datagrams = log.datagrams_received.iter().map(|datagram| (datagram.sequence, datagram.size));
-    let datagrams = Sorter::of(log.frames.beside(), |&datagram: &(u64, u32)| datagram, datagrams);
-    let mut last = None;
-    let once = datagrams.iter().filter(|&(sequence, _)| last.replace(sequence) != Some(sequence));
-    let of_datagrams: u64 = once.map(|(_, size)| u64::from(size)).sum();
-    Some(of_datagrams + log.stream_reads.iter().map(|read| read.total).max().unwrap_or(0))
 }
 
 /// `None` where the disk refused a part, which is the error of the log.

@@ -35,6 +35,14 @@ pub(super) struct FrameTotals {
     latencies_count: usize,
 }
 
+/// When bytes of a flow came, whatever they are.
+pub(super) struct Receiving {
+    pub first_byte: Option<Timestamp>,
+    pub last_byte: Option<Timestamp>,
+    /// Null packets fill what is left between frames.
+    pub fills_intervals: bool,
+}
+
 /// Of the frames that have one, in milliseconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Jitters {
@@ -148,13 +156,22 @@ impl FrameTotals {
         Some(last.saturating_since(first) + interval.unwrap_or_default())
     }
 
-    /// The interval over which what came is counted: from the first byte, which came before the first frame was whole, to
-    /// the last arrival of a frame, and one interval more. A rate is the bits received in an interval over its length (RFC
-    /// 5136, 2.3.4), so that the time of what is counted is in it.
-    pub(crate) fn receiving(&self, first_byte: Option<Timestamp>, interval: Option<Duration>) -> Option<Duration> {
+    /// The interval over which frames are counted: from the first byte, which came before the first frame was whole, to the
+    /// last arrival of a frame, and one interval more. A rate is the bits received in an interval over its length (RFC 5136,
+    /// 2.3.4), so that the time of what is counted is in it.
+    pub(crate) fn receiving(&self, of_bytes: &Receiving, interval: Option<Duration>) -> Option<Duration> {
         let (first, _) = self.arrivals?;
-        let waited = first_byte.map_or(Duration::ZERO, |at| first.saturating_since(at));
+        let waited = of_bytes.first_byte.map_or(Duration::ZERO, |at| first.saturating_since(at));
         Some(self.duration(interval)? + waited)
+    }
+
+    /// The interval over which payload is counted: that of frames, and on to the last byte where that came later. Where null
+    /// packets fill the interval behind the last frame it ends with that byte.
+    pub(crate) fn receiving_payload(&self, of_bytes: &Receiving, interval: Option<Duration>) -> Option<Duration> {
+        let of_frames = self.receiving(of_bytes, interval)?;
+        let Some((last, first)) = of_bytes.last_byte.zip(of_bytes.first_byte) else { return Some(of_frames) };
+        let whole = last.saturating_since(first);
+        Some(if of_bytes.fills_intervals { whole } else { of_frames.max(whole) })
     }
 
     /// Percentiles 50, 95 and 99, and the largest, when all rows were taken.

@@ -10,7 +10,7 @@ mod statistics;
 #[cfg(test)]
 mod tests;
 
-use framewire_units::Playout;
+use framewire_units::{Duration, Playout};
 use serde::Serialize;
 
 pub use air::{AirShares, Delivered, Sniffed, Transmissions};
@@ -23,8 +23,8 @@ pub use statistics::LossRuns;
 
 use crate::ledger::{Fate, Ledger};
 use crate::record::FlowLog;
-use air::DatagramCounts;
-use frames::FrameTotals;
+use air::{DatagramCounts, Payload};
+use frames::{FrameTotals, Receiving};
 
 /// What one flow came to. Fields are the columns of `summary.parquet` and described in `docs/results.md`. What concerns
 /// frames is `None` for a bulk flow, which has none.
@@ -50,7 +50,8 @@ pub struct Summary {
     pub duration_s: Option<f64>,
     /// Bits of complete frames over the time from the first byte's arrival to the last frame's, plus one frame interval.
     pub frame_throughput_bps: Option<f64>,
-    /// Bits of UDP or TCP payload that arrived, over the same time; of a bulk flow over its duration.
+    /// Bits of UDP or TCP payload that arrived, over the same time, or up to the last byte where that came later; where null
+    /// packets fill a constant rate, up to the last byte; of a bulk flow over its duration.
     pub packet_throughput_bps: Option<f64>,
     /// Datagrams that were offered to the socket; `None` on a byte stream.
     pub packets_sent: Option<u32>,
@@ -176,12 +177,17 @@ impl Summary {
         }
         frames.latencies.ready();
         let interval = frames.interval();
-        let duration =
-            log.bulk.map_or_else(|| frames.duration(interval), |bulk| Some(bulk.end.saturating_since(bulk.start)));
+        let payload = Payload::arrived(log);
+        let of_bulk = log.bulk.map(|bulk| bulk.end.saturating_since(bulk.start));
+        let duration = of_bulk.or_else(|| frames.duration(interval));
         let duration_s = duration.map(|duration| duration.as_secs_f64());
-        let receiving = if log.bulk.is_some() { duration } else { frames.receiving(ledger.first_arrival, interval) };
-        let receiving_s = receiving.map(|time| time.as_secs_f64()).filter(|&seconds| seconds > 0.0);
-        let rate = |bytes: u64| receiving_s.map(|seconds| bytes as f64 * 8.0 / seconds);
+        let receiving = Receiving {
+            first_byte: ledger.first_arrival,
+            last_byte: payload.and_then(|payload| payload.last),
+            fills_intervals: log.stuffing.is_some(),
+        };
+        let of_frames = frames.receiving(&receiving, interval);
+        let of_payload = of_bulk.or_else(|| frames.receiving_payload(&receiving, interval));
         let datagrams = (!log.datagrams_sent.is_empty()).then(|| DatagramCounts::of(log));
         let has_frames = log.bulk.is_none();
         Self {
@@ -194,8 +200,8 @@ impl Summary {
             types: has_frames.then_some(frames.types),
             places: has_frames.then_some(frames.places),
             duration_s,
-            frame_throughput_bps: rate(frames.complete_bytes).filter(|_| has_frames),
-            packet_throughput_bps: air::payload_arrived(log).and_then(rate),
+            frame_throughput_bps: of_frames.and_then(|time| rate(frames.complete_bytes, time)),
+            packet_throughput_bps: payload.zip(of_payload).and_then(|(payload, time)| rate(payload.bytes, time)),
             packets_sent: datagrams.as_ref().map(|datagrams| datagrams.offered),
             packets_lost: datagrams.as_ref().map(|datagrams| datagrams.lost),
             packet_runs: datagrams.map(|datagrams| datagrams.runs),
@@ -214,4 +220,9 @@ impl Summary {
             sniffed: Sniffed::of(log),
         }
     }
+}
+
+/// Bits per second; `None` over no time.
+fn rate(bytes: u64, time: Duration) -> Option<f64> {
+    Some(bytes as f64 * 8.0 / time.as_secs_f64()).filter(|_| time > Duration::ZERO)
 }

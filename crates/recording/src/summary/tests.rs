@@ -1,18 +1,18 @@
 //! The summary against values worked out by hand.
 
-use framewire_units::{Bitrate, Duration, Playout};
+use framewire_units::{Bitrate, Duration, Playout, Timestamp};
 
 use super::statistics::nearest_ranks;
 use super::{Connection, LossRuns, Summary};
 use crate::ledger::Ledger;
-use crate::record::{AirCounts, FlowSample, LossPlace};
+use crate::record::{AirCounts, DatagramReceived, FlowLog, FlowSample, LossPlace};
 use crate::samples::Samples;
 use crate::testing::{DatagramFlow, Injected, LIVE, STALL, StreamFlow, movie, ms};
 
 const LOST: Injected = Injected::Dropped(LossPlace::Link, "retry limit");
 const ARRIVES: Injected = Injected::Arrives(Duration::from_millis(5));
 
-fn summary(log: &crate::record::FlowLog, playout: Playout) -> Summary {
+fn summary(log: &FlowLog, playout: Playout) -> Summary {
     Summary::build(&Ledger::build(log, playout), log, &playout)
 }
 
@@ -217,6 +217,44 @@ fn a_rate_has_the_time_of_its_first_frame_in_it() {
     }
     let paced = summary(&flow.log, LIVE);
     assert_eq!(paced.frame_throughput_bps.map(f64::round), paced.movie_bitrate_bps.map(|rate| rate as f64));
+}
+
+#[test]
+fn payload_behind_the_last_whole_frame_has_its_time() {
+    // Frames of two datagrams every 40 ms; of all but the first two the second one is lost.
+    let mut flow = DatagramFlow::new(movie(&[1000; 25]));
+    (0..25).for_each(|frame| flow.send(frame, if frame < 2 { &[] } else { &[ARRIVES, LOST] }));
+    let found = summary(&flow.log, LIVE);
+    assert!((found.duration_s.unwrap() - 0.08).abs() < 1e-9);
+    // The first datagram came 0.1 ms before the first frame was whole, and the last one 960 ms after that one.
+    assert!((found.frame_throughput_bps.unwrap() - 2_000.0 * 8.0 / 0.0801).abs() < 1e-3);
+    assert!((found.packet_throughput_bps.unwrap() - 27.0 * 516.0 * 8.0 / 0.96).abs() < 1e-3);
+    // What comes twice brings nothing, and takes no time.
+    let twice = flow.log.datagrams_received.to_vec()[0].clone();
+    flow.log.datagrams_received.push(DatagramReceived { at: ms(5_000), ..twice });
+    assert_eq!(summary(&flow.log, LIVE), found);
+}
+
+#[test]
+fn null_packets_fill_the_interval_of_the_last_frame() {
+    // 1,316 bytes every 10.528 ms are 1 Mbit/s; the last frame comes with the 31st of 41 groups.
+    let due = |group: u64| Timestamp::from_nanos(group * 10_528_000 + 3_000_000);
+    let mut flow = StreamFlow::new(movie(&[8 * 1316, 8 * 1316, 14 * 1316]));
+    (0..3).for_each(|frame| flow.write(frame));
+    flow.log.frame_ends = vec![8 * 1316, 16 * 1316, 31 * 1316];
+    (0..41).for_each(|group| flow.read((group + 1) * 1316, due(group)));
+    let rate = |log: &FlowLog| summary(log, LIVE).packet_throughput_bps.unwrap();
+    assert!(
+        (rate(&flow.log) - 41.0 * 1316.0 * 8.0 / 0.421_12).abs() < 1e-3,
+        "the last byte is later than the interval"
+    );
+    flow.log.stuffing = Some(1316);
+    assert!((rate(&flow.log) - 1e6 * 41.0 / 40.0).abs() < 1e-3);
+    // With the last frame's bytes as the last ones, no interval is added.
+    flow.log.stream_reads = flow.log.stream_reads.to_vec().into_iter().take(31).collect();
+    assert!((rate(&flow.log) - 1e6 * 31.0 / 30.0).abs() < 1e-3);
+    flow.log.stuffing = None;
+    assert!((rate(&flow.log) - 31.0 * 1316.0 * 8.0 / (0.315_84 + 0.04)).abs() < 1e-3);
 }
 
 #[test]
