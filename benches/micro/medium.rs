@@ -5,8 +5,8 @@
 use criterion::{Criterion, criterion_group, criterion_main};
 use framewire_link::wifi::{Medium, MediumEvent, StationConfig, StationId};
 use framewire_link::{
-    BottleneckPlace, Discipline, Hop, Interval, LossConfig, Mains, Network, NetworkConfig, OvenConfig, Packet,
-    PacketId, Port, QueueLimit, WifiConfig, WireConfig, WiredNetworkConfig,
+    BottleneckPlace, Discipline, Hop, Interval, LossConfig, Mains, Network, NetworkConfig, NodeId, OvenConfig, Packet,
+    PacketId, QueueLimit, WifiConfig, WireConfig, WiredNetworkConfig,
 };
 use framewire_units::{Bitrate, DataSize, Duration, Probability, Seed, Timestamp};
 
@@ -21,14 +21,7 @@ impl World {
         let mut medium = Medium::new(config, Seed(1)).expect("the configuration is valid");
         let queue = QueueLimit::Packets(10);
         let queue_discipline = Discipline::DropTail;
-        let station = StationConfig {
-            queue,
-            queue_discipline,
-            hop: Hop::SenderDevice,
-            from: Port::Sender,
-            retry: None,
-            saturated: None,
-        };
+        let station = StationConfig { queue, queue_discipline, hop: Hop::SenderDevice, retry: None, saturated: None };
         let stations: Vec<StationId> = (0..stations).map(|_| medium.add_station(station)).collect();
         let mut world = Self { medium, next: 0, seconds: 0 };
         for station in stations {
@@ -88,7 +81,7 @@ fn wired(criterion: &mut Criterion) {
         let name = format!("two packets over a wire, records of deliveries {}", if records { "on" } else { "off" });
         criterion.bench_function(&name, |bench| {
             bench.iter(|| {
-                for (from, size) in [(Port::Sender, 1500), (Port::Receiver, 52)] {
+                for (from, size) in [(NodeId::SENDER, 1500), (NodeId::RECEIVER, 52)] {
                     next += 1;
                     let at = Timestamp::from_micros(60 * next);
                     let packet = Packet::new(PacketId(next), DataSize::from_bytes(size));

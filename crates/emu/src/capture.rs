@@ -13,7 +13,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use framewire_link::Port;
+use framewire_link::NodeId;
 use framewire_units::Timestamp;
 use pcap_file::DataLink;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
@@ -73,7 +73,7 @@ pub struct CaptureOutcome {
 }
 
 struct Captured {
-    host: Port,
+    host: NodeId,
     at: Timestamp,
     frame: Bytes,
 }
@@ -122,7 +122,7 @@ pub(crate) fn start(
 
 impl CaptureBuffer {
     /// Adds a frame that was seen at a host.
-    pub(crate) fn add(&mut self, host: Port, at: Timestamp, frame: &Bytes) {
+    pub(crate) fn add(&mut self, host: NodeId, at: Timestamp, frame: &Bytes) {
         self.pending.push(Captured { host, at, frame: frame.clone() });
     }
 
@@ -248,7 +248,7 @@ fn note(outcome: &mut CaptureOutcome, result: io::Result<usize>) {
 /// Writes a frame and returns the bytes that it took.
 fn write(writer: &mut Writer, captured: &Captured, kept: Kept, origin: Duration) -> io::Result<usize> {
     let block = EnhancedPacketBlock {
-        interface_id: u32::from(captured.host == Port::Receiver),
+        interface_id: u32::from(captured.host == NodeId::RECEIVER),
         timestamp: origin + Duration::from_nanos(captured.at.as_nanos()),
         original_len: captured.frame.len() as u32,
         data: Cow::Borrowed(&captured.frame[..kept.length(&captured.frame)]),

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use framewire_link::{Hop, HopRecord, Network, NetworkEvent, Outcome, Packet, Port, Rates};
+use framewire_link::{Hop, HopRecord, Network, NetworkEvent, NodeId, Outcome, Packet, Rates};
 use framewire_units::{Bitrate, Duration, Timestamp};
 
 /// A sans-IO model of everything between the two hosts.
@@ -12,7 +12,7 @@ use framewire_units::{Bitrate, Duration, Timestamp};
 /// `Deliver` or one `Hop` with a drop.
 pub trait LinkModel: Send {
     /// A packet came into the network at `from`; it was stamped at `at` and is handed over at `now`.
-    fn handle_packet(&mut self, now: Timestamp, at: Timestamp, from: Port, packet: Packet);
+    fn handle_packet(&mut self, now: Timestamp, at: Timestamp, from: NodeId, packet: Packet);
 
     /// The moment that [`next_timeout`](Self::next_timeout) named has come.
     fn handle_timeout(&mut self, now: Timestamp);
@@ -22,14 +22,10 @@ pub trait LinkModel: Send {
 
     /// When [`handle_timeout`](Self::handle_timeout) is to be called.
     fn next_timeout(&self) -> Option<Timestamp>;
-
-    /// Whether `hop`, which [`poll_event`](Self::poll_event) just gave, is the last record of its packet: no hop of it and
-    /// no captured transmission comes after. Each packet has one such record, so that its log can go to the disk.
-    fn is_last(&self, hop: &HopRecord) -> bool;
 }
 
 impl LinkModel for Network {
-    fn handle_packet(&mut self, now: Timestamp, at: Timestamp, from: Port, packet: Packet) {
+    fn handle_packet(&mut self, now: Timestamp, at: Timestamp, from: NodeId, packet: Packet) {
         Network::handle_packet(self, now, at, from, packet);
     }
 
@@ -43,10 +39,6 @@ impl LinkModel for Network {
 
     fn next_timeout(&self) -> Option<Timestamp> {
         Network::next_timeout(self).map(|timeout| timeout.at)
-    }
-
-    fn is_last(&self, hop: &HopRecord) -> bool {
-        Network::is_last(self, hop)
     }
 }
 
@@ -65,12 +57,11 @@ impl FixedDelay {
 }
 
 impl LinkModel for FixedDelay {
-    fn handle_packet(&mut self, _now: Timestamp, at: Timestamp, from: Port, packet: Packet) {
+    fn handle_packet(&mut self, _now: Timestamp, at: Timestamp, _from: NodeId, packet: Packet) {
         let arrival = at + self.delay;
-        let to = other_end(from);
         self.events.push_back(NetworkEvent::Released { packet: packet.id, at });
-        self.events.push_back(NetworkEvent::Hop(crossed_wire(packet, from, at, arrival)));
-        self.events.push_back(NetworkEvent::Deliver { packet: packet.id, to, at: arrival });
+        self.events.push_back(crossed_wire(packet, at, arrival));
+        self.events.push_back(NetworkEvent::Deliver { packet, at: arrival });
     }
 
     fn handle_timeout(&mut self, _now: Timestamp) {}
@@ -81,10 +72,6 @@ impl LinkModel for FixedDelay {
 
     fn next_timeout(&self) -> Option<Timestamp> {
         None
-    }
-
-    fn is_last(&self, hop: &HopRecord) -> bool {
-        hop.hop == Hop::Wire
     }
 }
 
@@ -104,16 +91,15 @@ impl RateAndDelay {
 }
 
 impl LinkModel for RateAndDelay {
-    fn handle_packet(&mut self, now: Timestamp, at: Timestamp, from: Port, packet: Packet) {
-        if from == Port::Receiver {
+    fn handle_packet(&mut self, now: Timestamp, at: Timestamp, from: NodeId, packet: Packet) {
+        if from == NodeId::RECEIVER {
             return self.wire.handle_packet(now, at, from, packet);
         }
         let started = at.max(self.busy_until);
         self.busy_until = started + self.rate.transmit_time(packet.size);
-        self.wire.events.push_back(NetworkEvent::Hop(HopRecord {
+        let record = HopRecord {
             packet: packet.id,
             hop: Hop::SenderDevice,
-            from,
             size: packet.size,
             enqueued: at,
             clamped: false,
@@ -121,7 +107,8 @@ impl LinkModel for RateAndDelay {
             finished: self.busy_until,
             transmissions: self.rate.into(),
             outcome: Outcome::Delivered,
-        }));
+        };
+        self.wire.events.push_back(NetworkEvent::Hop { record, last: false });
         self.wire.handle_packet(now, self.busy_until, from, packet);
     }
 
@@ -134,18 +121,13 @@ impl LinkModel for RateAndDelay {
     fn next_timeout(&self) -> Option<Timestamp> {
         None
     }
-
-    fn is_last(&self, hop: &HopRecord) -> bool {
-        hop.hop == Hop::Wire
-    }
 }
 
-/// The record of a wire that a packet crossed at once.
-pub(crate) fn crossed_wire(packet: Packet, from: Port, at: Timestamp, arrival: Timestamp) -> HopRecord {
-    HopRecord {
+/// The last record of a packet, of a wire that it crossed at once.
+pub(crate) fn crossed_wire(packet: Packet, at: Timestamp, arrival: Timestamp) -> NetworkEvent {
+    let record = HopRecord {
         packet: packet.id,
         hop: Hop::Wire,
-        from,
         size: packet.size,
         enqueued: at,
         clamped: false,
@@ -153,13 +135,11 @@ pub(crate) fn crossed_wire(packet: Packet, from: Port, at: Timestamp, arrival: T
         finished: arrival,
         transmissions: Rates::new(),
         outcome: Outcome::Delivered,
-    }
+    };
+    NetworkEvent::Hop { record, last: true }
 }
 
-/// The port opposite to `port`.
-pub(crate) fn other_end(port: Port) -> Port {
-    match port {
-        Port::Sender => Port::Receiver,
-        Port::Receiver => Port::Sender,
-    }
+/// The other one of two hosts.
+pub(crate) fn other_end(host: NodeId) -> NodeId {
+    if host == NodeId::SENDER { NodeId::RECEIVER } else { NodeId::SENDER }
 }

@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 
-use framewire_link::{HopRecord, NetworkEvent, Packet, Port};
+use framewire_link::{HopRecord, NetworkEvent, NodeId, Packet};
 use framewire_units::{Duration, Timestamp};
 
 use crate::lane::log::{PacketLog, Release};
 use crate::lane::record::LaneRecord;
-use crate::model::{LinkModel, crossed_wire, other_end};
+use crate::model::{LinkModel, crossed_wire};
 
 /// A link model that begins at `origin`. What comes before is carried after a fixed delay, without a rate, a queue or a
 /// loss: a connection that is opened then measures about the round trip that it will have. The model itself counts from
@@ -30,18 +30,18 @@ impl<M: LinkModel> WarmUp<M> {
         before(at, self.origin)
     }
 
-    fn carry(&mut self, at: Timestamp, from: Port, packet: Packet) {
+    fn carry(&mut self, at: Timestamp, packet: Packet) {
         let arrival = at + self.delay;
         self.events.push_back(NetworkEvent::Released { packet: packet.id, at });
-        self.events.push_back(NetworkEvent::Hop(crossed_wire(packet, from, at, arrival)));
-        self.events.push_back(NetworkEvent::Deliver { packet: packet.id, to: other_end(from), at: arrival });
+        self.events.push_back(crossed_wire(packet, at, arrival));
+        self.events.push_back(NetworkEvent::Deliver { packet, at: arrival });
     }
 }
 
 impl<M: LinkModel> LinkModel for WarmUp<M> {
-    fn handle_packet(&mut self, now: Timestamp, at: Timestamp, from: Port, packet: Packet) {
+    fn handle_packet(&mut self, now: Timestamp, at: Timestamp, from: NodeId, packet: Packet) {
         if at < Timestamp::ZERO + self.origin {
-            return self.carry(at, from, packet);
+            return self.carry(at, packet);
         }
         let (now, at) = (self.on_models_clock(now), self.on_models_clock(at));
         self.model.handle_packet(now, at, from, packet);
@@ -61,18 +61,13 @@ impl<M: LinkModel> LinkModel for WarmUp<M> {
     fn next_timeout(&self) -> Option<Timestamp> {
         self.model.next_timeout().map(|at| at + self.origin)
     }
-
-    fn is_last(&self, hop: &HopRecord) -> bool {
-        let carried = hop.enqueued < Timestamp::ZERO + self.origin;
-        carried || self.model.is_last(&move_hop(hop.clone(), |at| self.on_models_clock(at)))
-    }
 }
 
 fn move_event(event: NetworkEvent, to: impl Fn(Timestamp) -> Timestamp) -> NetworkEvent {
     match event {
-        NetworkEvent::Deliver { packet, to: port, at } => NetworkEvent::Deliver { packet, to: port, at: to(at) },
+        NetworkEvent::Deliver { packet, at } => NetworkEvent::Deliver { packet, at: to(at) },
         NetworkEvent::Released { packet, at } => NetworkEvent::Released { packet, at: to(at) },
-        NetworkEvent::Hop(hop) => NetworkEvent::Hop(move_hop(hop, to)),
+        NetworkEvent::Hop { record, last } => NetworkEvent::Hop { record: move_hop(record, to), last },
         NetworkEvent::Sniffed(mut frame) => {
             frame.at = to(frame.at);
             NetworkEvent::Sniffed(frame)
@@ -129,10 +124,10 @@ mod tests {
         let mut delivered = Vec::new();
         for (number, &at) in times.iter().enumerate() {
             let packet = Packet::new(PacketId(number as u64), DataSize::from_bytes(1_500));
-            model.handle_packet(ms(at), ms(at), Port::Sender, packet);
+            model.handle_packet(ms(at), ms(at), NodeId::SENDER, packet);
             while let Some(event) = model.poll_event() {
                 if let NetworkEvent::Deliver { packet, at, .. } = event {
-                    delivered.push((packet.0, at));
+                    delivered.push((packet.id.0, at));
                 }
             }
         }
@@ -159,14 +154,14 @@ mod tests {
         let mut warm = WarmUp::new(model, Duration::from_secs(3), Duration::from_millis(10));
         let mut last = Vec::new();
         for (number, at) in [0, 2_999, 3_000, 3_001].into_iter().enumerate() {
-            for (from, id) in [(Port::Sender, 2 * number), (Port::Receiver, 2 * number + 1)] {
+            for (from, id) in [(NodeId::SENDER, 2 * number), (NodeId::RECEIVER, 2 * number + 1)] {
                 let packet = Packet::new(PacketId(id as u64), DataSize::from_bytes(1_500));
                 warm.handle_packet(ms(at), ms(at), from, packet);
             }
             while let Some(event) = warm.poll_event() {
-                if let NetworkEvent::Hop(hop) = event {
-                    assert!(!last.contains(&hop.packet.0), "{hop:?} after the last");
-                    last.extend(warm.is_last(&hop).then_some(hop.packet.0));
+                if let NetworkEvent::Hop { record, last: is_last } = event {
+                    assert!(!last.contains(&record.packet.0), "{record:?} after the last");
+                    last.extend(is_last.then_some(record.packet.0));
                 }
             }
         }

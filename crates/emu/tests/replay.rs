@@ -86,8 +86,8 @@ fn replay(config: &NetworkConfig, record: &LaneRecord) -> Decisions {
     let mut drain = |network: &mut Network| {
         while let Some(event) = network.poll_event() {
             match event {
-                NetworkEvent::Hop(hop) => hops.entry(hop.packet).or_default().push(hop),
-                NetworkEvent::Deliver { packet, at, .. } => drop(deliveries.insert(packet, at)),
+                NetworkEvent::Hop { record, .. } => hops.entry(record.packet).or_default().push(record),
+                NetworkEvent::Deliver { packet, at } => drop(deliveries.insert(packet.id, at)),
                 _ => {}
             }
         }

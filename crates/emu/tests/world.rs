@@ -18,7 +18,7 @@ use framewire_emu::{
     BottleneckPlace, Clock, EmuError, FixedDelay, LaneConfig, LaneRecord, Protocol, RECEIVER_ADDRESS, RateAndDelay,
     SENDER_ADDRESS, World,
 };
-use framewire_link::Port;
+use framewire_link::NodeId;
 use framewire_units::Bitrate;
 
 /// Worlds share the machine's processors: one at a time keeps them from disturbing each other.
@@ -95,12 +95,12 @@ fn datagrams_cross_both_ways(bottleneck: BottleneckPlace) {
         let release = packet.delivered.expect("delivered");
         assert_eq!(release.intended.nanos_since(packet.arrived), 10_000_000);
         assert!(release.error_nanos() >= 0, "never early: {release:?}");
-        let (size, payload) = if packet.from == Port::Sender { (1_028, 1_000) } else { (528, 500) };
+        let (size, payload) = if packet.from == NodeId::SENDER { (1_028, 1_000) } else { (528, 500) };
         assert_eq!((packet.size, packet.headers.payload), (size, payload));
         assert_eq!(packet.headers.protocol, Protocol::Udp);
         assert_eq!(
             packet.released.is_some(),
-            bottleneck == BottleneckPlace::LocalDevice && packet.from == Port::Sender
+            bottleneck == BottleneckPlace::LocalDevice && packet.from == NodeId::SENDER
         );
     }
 }
@@ -232,7 +232,7 @@ fn seconds_for_two_megabytes(bottleneck: BottleneckPlace) -> Option<f64> {
     assert_whole(&record);
     assert!(record.packets.iter().all(|packet| packet.size <= 1_500));
     // A tail may be sent twice, as a probe; of each byte one copy counts.
-    let segments = record.packets.iter().filter(|packet| packet.from == Port::Sender);
+    let segments = record.packets.iter().filter(|packet| packet.from == NodeId::SENDER);
     let once: BTreeMap<_, _> = segments.map(|packet| (packet.headers.tcp_sequence, packet.headers.payload)).collect();
     let payload: u64 = once.values().map(|&payload| u64::from(payload)).sum();
     assert_eq!(payload, 2_000_000, "{bottleneck:?}");

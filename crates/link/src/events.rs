@@ -4,17 +4,16 @@ use std::collections::VecDeque;
 
 use framewire_units::Timestamp;
 
-use crate::verdict::{HopRecord, Outcome, PacketId, Port, SniffedFrame};
+use crate::verdict::{HopRecord, Outcome, Packet, PacketId, SniffedFrame};
 
 /// Something that a network decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NetworkEvent {
-    /// The packet leaves the network at `to` at the time `at`, usually in the future: the world holds it till then.
+    /// The packet leaves the network at its destination at the time `at`, usually in the future: the world holds it till
+    /// then.
     Deliver {
-        /// The packet.
-        packet: PacketId,
-        /// Where it comes out.
-        to: Port,
+        /// The packet, as it comes out.
+        packet: Packet,
         /// When, exactly.
         at: Timestamp,
     },
@@ -27,7 +26,13 @@ pub enum NetworkEvent {
         at: Timestamp,
     },
     /// One hop's verdict.
-    Hop(HopRecord),
+    Hop {
+        /// The verdict.
+        record: HopRecord,
+        /// It is the last record of its packet: no hop of it and no captured transmission comes after. Every packet that is
+        /// settled has one such record, where deliveries are recorded.
+        last: bool,
+    },
     /// The sniffer captured a transmission.
     Sniffed(SniffedFrame),
 }
@@ -53,19 +58,16 @@ impl Events {
         self.queue.push_back(event);
     }
 
-    /// A hop's verdict.
-    pub(crate) fn hop(&mut self, record: HopRecord) {
+    /// A hop's verdict; `last`: nothing more comes of its packet.
+    pub(crate) fn hop(&mut self, record: HopRecord, last: bool) {
         if self.records_deliveries || record.outcome != Outcome::Delivered {
-            self.queue.push_back(NetworkEvent::Hop(record));
+            self.queue.push_back(NetworkEvent::Hop { record, last });
         }
     }
 
-    /// The last hop's verdict, and the delivery if it is one.
-    pub(crate) fn last_hop(&mut self, record: HopRecord, to: Port) {
-        if record.outcome == Outcome::Delivered {
-            self.push(NetworkEvent::Deliver { packet: record.packet, to, at: record.finished });
-        }
-        self.hop(record);
+    /// The packet leaves the network.
+    pub(crate) fn deliver(&mut self, packet: Packet, at: Timestamp) {
+        self.push(NetworkEvent::Deliver { packet, at });
     }
 
     pub(crate) fn pop(&mut self) -> Option<NetworkEvent> {

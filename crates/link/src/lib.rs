@@ -30,4 +30,4 @@ pub use network::Network;
 pub use queue::{Discipline, QueueLimit};
 pub use rates::Rates;
 pub use trace::{DeliveryTrace, TraceError};
-pub use verdict::{DropCause, Hop, HopRecord, Outcome, Packet, PacketId, Port, SniffedFrame, Timeout, TimeoutReason};
+pub use verdict::{DropCause, Hop, HopRecord, NodeId, Outcome, Packet, PacketId, SniffedFrame, Timeout, TimeoutReason};

@@ -5,15 +5,15 @@ use framewire_units::{Seed, Timestamp};
 use crate::config::{ConfigError, NetworkConfig};
 use crate::events::{Events, NetworkEvent};
 use crate::path::{WifiPath, WiredPath};
-use crate::verdict::{HopRecord, Packet, Port, Timeout};
+use crate::verdict::{NodeId, Packet, Timeout};
 use crate::wifi::StationCounters;
 
 /// The network between a sender and a receiver.
 ///
 /// # How to drive it
 ///
-/// The world owns the clock. It calls [`handle_packet`](Self::handle_packet) when a packet enters at one of the two
-/// [`Port`]s and [`handle_timeout`](Self::handle_timeout) when [`next_timeout`](Self::next_timeout) has come.
+/// The world owns the clock. It calls [`handle_packet`](Self::handle_packet) when a packet enters at one of the
+/// [nodes](NodeId) and [`handle_timeout`](Self::handle_timeout) when [`next_timeout`](Self::next_timeout) has come.
 /// The loop invariant: **mutate once, drain [`poll_event`](Self::poll_event) until there is nothing left, then sleep
 /// until the timeout.**
 ///
@@ -31,7 +31,7 @@ use crate::wifi::StationCounters;
 ///   except that those of one direction never overtake each other.
 ///
 /// ```
-/// use framewire_link::{BottleneckPlace, Network, NetworkConfig, NetworkEvent, Packet, PacketId, Port};
+/// use framewire_link::{BottleneckPlace, Network, NetworkConfig, NetworkEvent, NodeId, Packet, PacketId};
 /// use framewire_link::{WireConfig, WiredNetworkConfig};
 /// use framewire_units::{Bitrate, DataSize, Duration, Seed, Timestamp};
 ///
@@ -41,7 +41,7 @@ use crate::wifi::StationCounters;
 ///
 /// let now = Timestamp::from_millis(5);
 /// let packet = Packet::new(PacketId(0), DataSize::from_bytes(1250));
-/// network.handle_packet(now, now, Port::Sender, packet);
+/// network.handle_packet(now, now, NodeId::SENDER, packet);
 /// let mut delivered = None;
 /// while let Some(event) = network.poll_event() {
 ///     if let NetworkEvent::Deliver { at, .. } = event {
@@ -84,35 +84,13 @@ impl Network {
     /// `now` is unused on purpose: an arrival does not move the model's clock, so what was decided cannot depend on
     /// when the world looked. It is part of the signature because every handler of a sans-IO model is given the time,
     /// and a model behind the same contract may need it.
-    pub fn handle_packet(&mut self, _now: Timestamp, at: Timestamp, from: Port, packet: Packet) {
+    ///
+    /// # Panics
+    /// When the network has no such node.
+    pub fn handle_packet(&mut self, _now: Timestamp, at: Timestamp, from: NodeId, packet: Packet) {
         match &mut self.path {
             Path::Wired(path) => path.handle_packet(at, from, packet, &mut self.events),
             Path::Wifi(path) => path.handle_packet(at, from, packet, &mut self.events),
-        }
-    }
-
-    /// As [`handle_packet`](Self::handle_packet) from [`Port::Sender`], where that side has several wireless stations
-    /// ([`WifiNetworkConfig::further_stations`](crate::WifiNetworkConfig)): the packet enters at the interface of
-    /// station `station`. Station 0 is the one that `handle_packet` means.
-    ///
-    /// What comes back is delivered at [`Port::Sender`] whichever station it is for: the access point has one queue
-    /// for all, and the world knows by the packet's number whose it is. The same holds for releases and records.
-    ///
-    /// # Panics
-    /// When the network has no such station.
-    pub fn handle_packet_from_station(&mut self, _now: Timestamp, at: Timestamp, station: usize, packet: Packet) {
-        assert!(station < self.stations(), "station {station} of a network with {}", self.stations());
-        match &mut self.path {
-            Path::Wired(path) => path.handle_packet(at, Port::Sender, packet, &mut self.events),
-            Path::Wifi(path) => path.handle_packet_from_station(at, station, packet, &mut self.events),
-        }
-    }
-
-    /// Number of interfaces at [`Port::Sender`]: 1, and the further stations. Contenders are not among them.
-    pub fn stations(&self) -> usize {
-        match &self.path {
-            Path::Wired(_) => 1,
-            Path::Wifi(path) => path.stations(),
         }
     }
 
@@ -121,15 +99,6 @@ impl Network {
     /// and no other event changes.
     pub fn record_deliveries(&mut self, wanted: bool) {
         self.events.record_deliveries(wanted);
-    }
-
-    /// Whether `hop` is the last record of its packet: no hop of it and no captured transmission comes after. Every
-    /// packet that is settled has one such record, where deliveries are recorded.
-    pub fn is_last(&self, hop: &HopRecord) -> bool {
-        match &self.path {
-            Path::Wired(_) => true,
-            Path::Wifi(path) => path.is_last(hop),
-        }
     }
 
     /// What the contenders of a wireless network achieved so far, all together; `None` where there are none.

@@ -8,7 +8,7 @@ use crate::config::{BottleneckPlace, ConfigError, WifiNetworkConfig, WiredNetwor
 use crate::events::Events;
 use crate::events::NetworkEvent;
 use crate::queue::Discipline;
-use crate::verdict::{Hop, HopRecord, Outcome, Packet, PacketId, Port, Timeout};
+use crate::verdict::{Hop, HopRecord, NodeId, Outcome, Packet, PacketId, Timeout};
 use crate::wifi::{Medium, MediumEvent, StationConfig, StationCounters, StationId, StationVerdict};
 use crate::wire::{Wire, WireVerdict};
 
@@ -28,17 +28,15 @@ impl WiredPath {
         };
         Self {
             bottleneck: config.bottleneck,
-            forward: Wire::new(&config.wire, hop, Port::Sender, seed, 0),
-            backward: Wire::new(&config.backward, Hop::Wire, Port::Receiver, seed, 1),
+            forward: Wire::new(&config.wire, hop, seed, 0),
+            backward: Wire::new(&config.backward, Hop::Wire, seed, 1),
         }
     }
 
-    pub(crate) fn handle_packet(&mut self, at: Timestamp, from: Port, packet: Packet, events: &mut Events) {
+    pub(crate) fn handle_packet(&mut self, at: Timestamp, from: NodeId, packet: Packet, events: &mut Events) {
+        debug_assert!(from.0 < 2, "node {} of a network with two", from.0);
         let in_device = self.is_in_device(from);
-        let wire = match from {
-            Port::Sender => &mut self.forward,
-            Port::Receiver => &mut self.backward,
-        };
+        let wire = if from == NodeId::RECEIVER { &mut self.backward } else { &mut self.forward };
         if !in_device {
             events.push(NetworkEvent::Released { packet: packet.id, at: wire.entry(at) });
         }
@@ -46,7 +44,7 @@ impl WiredPath {
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Timestamp, events: &mut Events) {
-        let in_device = self.is_in_device(Port::Sender);
+        let in_device = self.is_in_device(NodeId::SENDER);
         self.forward.handle_timeout(now, |verdict| settle(verdict, in_device, events));
         self.backward.handle_timeout(now, |verdict| settle(verdict, true, events));
     }
@@ -56,19 +54,21 @@ impl WiredPath {
     }
 
     /// Whether the queue is that of the sending host's own interface.
-    fn is_in_device(&self, from: Port) -> bool {
-        from == Port::Receiver || self.bottleneck == BottleneckPlace::LocalDevice
+    fn is_in_device(&self, from: NodeId) -> bool {
+        from == NodeId::RECEIVER || self.bottleneck == BottleneckPlace::LocalDevice
     }
 }
 
 /// A wire between the two hosts is done with a packet.
 fn settle(verdict: WireVerdict, in_device: bool, events: &mut Events) {
-    let WireVerdict { released, record, .. } = verdict;
+    let WireVerdict { packet, released, record } = verdict;
     if in_device {
         events.push(NetworkEvent::Released { packet: record.packet, at: released });
     }
-    let to = other(record.from);
-    events.last_hop(record, to);
+    if record.outcome == Outcome::Delivered {
+        events.deliver(packet, record.finished);
+    }
+    events.hop(record, true);
 }
 
 /// The earliest; of those at one time the first.
@@ -89,8 +89,8 @@ const ACCESS_POINT: StationId = StationId(1);
 /// receiver with a remote one.
 #[derive(Debug)]
 pub(crate) struct WifiPath {
-    /// The port of the host that is the wireless station.
-    station: Port,
+    /// The host at the other end of the wire; all others are wireless stations.
+    far: NodeId,
     medium: Medium,
     /// The stations beside [`STATION`] whose packets come from the world.
     further: Vec<StationId>,
@@ -106,16 +106,15 @@ pub(crate) struct WifiPath {
 
 impl WifiPath {
     pub(crate) fn new(config: &WifiNetworkConfig, seed: Seed) -> Result<Self, ConfigError> {
-        let station = match config.bottleneck {
-            BottleneckPlace::LocalDevice => Port::Sender,
-            BottleneckPlace::Remote => Port::Receiver,
+        let far = match config.bottleneck {
+            BottleneckPlace::LocalDevice => NodeId::RECEIVER,
+            BottleneckPlace::Remote => NodeId::SENDER,
         };
         let mut medium = Medium::new(&config.wifi, seed)?;
         let device = |queue| StationConfig {
             queue,
             queue_discipline: Discipline::DropTail,
             hop: Hop::SenderDevice,
-            from: station,
             retry: None,
             saturated: None,
         };
@@ -124,7 +123,6 @@ impl WifiPath {
             queue: config.access_point_queue,
             queue_discipline: config.access_point_discipline,
             hop: Hop::AccessPoint,
-            from: other(station),
             retry: config.access_point_retry,
             saturated: None,
         });
@@ -132,19 +130,9 @@ impl WifiPath {
         let contender = |packet| StationConfig { saturated: Some(packet), ..device(config.station_queue) };
         let contenders = config.contenders.into_iter().flat_map(|of| (0..of.stations).map(move |_| of.packet));
         let contenders = contenders.map(|packet| medium.add_station(contender(packet))).collect();
-        let outward = Wire::new(&config.wire, Hop::Wire, station, seed, 0);
-        let inward = Wire::new(&config.wire, Hop::Wire, other(station), seed, 1);
-        Ok(Self { station, medium, further, contenders, outward, inward, undecided: BTreeMap::new() })
-    }
-
-    pub(crate) fn stations(&self) -> usize {
-        1 + self.further.len()
-    }
-
-    /// A station is done with a packet when it knows what became of it, which is after the packet has passed the wire
-    /// beyond. A packet that the wire from the far host loses comes to no station.
-    pub(crate) fn is_last(&self, hop: &HopRecord) -> bool {
-        hop.hop != Hop::Wire || hop.from != self.station && hop.outcome != Outcome::Delivered
+        let outward = Wire::new(&config.wire, Hop::Wire, seed, 0);
+        let inward = Wire::new(&config.wire, Hop::Wire, seed, 1);
+        Ok(Self { far, medium, further, contenders, outward, inward, undecided: BTreeMap::new() })
     }
 
     pub(crate) fn contenders(&self) -> Option<StationCounters> {
@@ -152,24 +140,16 @@ impl WifiPath {
         each.reduce(|sum, counters| sum + counters)
     }
 
-    pub(crate) fn handle_packet(&mut self, at: Timestamp, from: Port, packet: Packet, events: &mut Events) {
-        if from == self.station {
-            self.medium.handle_packet(STATION, at, packet);
-        } else {
-            let Self { inward, medium, .. } = self;
+    pub(crate) fn handle_packet(&mut self, at: Timestamp, from: NodeId, packet: Packet, events: &mut Events) {
+        let Self { inward, medium, .. } = self;
+        if from == self.far {
             inward.handle_packet(at, packet, |verdict| enter_access_point(verdict, medium, events));
+        } else {
+            let further = usize::from(from.0).checked_sub(2);
+            let station = further.map_or(STATION, |number| self.further[number]);
+            medium.handle_packet(station, at, packet);
         }
         self.drain(events);
-    }
-
-    pub(crate) fn handle_packet_from_station(&mut self, at: Timestamp, n: usize, packet: Packet, events: &mut Events) {
-        match n.checked_sub(1) {
-            None => self.handle_packet(at, Port::Sender, packet, events),
-            Some(further) => {
-                self.medium.handle_packet(self.further[further], at, packet);
-                self.drain(events);
-            }
-        }
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Timestamp, events: &mut Events) {
@@ -191,7 +171,7 @@ impl WifiPath {
         while let Some(event) = self.medium.poll_event() {
             match event {
                 MediumEvent::Received { station: ACCESS_POINT, packet, at } => {
-                    events.push(NetworkEvent::Deliver { packet: packet.id, to: self.station, at });
+                    events.deliver(packet, at);
                 }
                 MediumEvent::Received { packet, at, .. } => self.enter_outward(at, packet, events),
                 MediumEvent::Released { station, packet, at } => {
@@ -206,7 +186,9 @@ impl WifiPath {
                     }
                     match self.undecided.get_mut(&record.packet) {
                         Some(held) if station != ACCESS_POINT => *held = Some(record),
-                        _ => events.hop(record),
+                        // A station is done with a packet when it knows what became of it, which is after the packet has passed
+                        // the wire beyond.
+                        _ => events.hop(record, true),
                     }
                 }
                 MediumEvent::Sniffed(frame) => events.push(NetworkEvent::Sniffed(frame)),
@@ -232,26 +214,22 @@ impl WifiPath {
 fn enter_access_point(verdict: WireVerdict, medium: &mut Medium, events: &mut Events) {
     let WireVerdict { packet, released, record } = verdict;
     events.push(NetworkEvent::Released { packet: record.packet, at: released });
-    if record.outcome == Outcome::Delivered {
+    let arrives = record.outcome == Outcome::Delivered;
+    if arrives {
         medium.handle_packet(ACCESS_POINT, record.finished, packet);
     }
-    events.hop(record);
+    events.hop(record, !arrives);
 }
 
 /// The wire to the far host is done with a packet.
 fn leave(verdict: WireVerdict, undecided: &mut BTreeMap<PacketId, Option<HopRecord>>, events: &mut Events) {
-    let WireVerdict { record, .. } = verdict;
+    let WireVerdict { packet, record, .. } = verdict;
     let held = if undecided.is_empty() { None } else { undecided.remove(&record.packet).flatten() };
-    let to = other(record.from);
-    events.last_hop(record, to);
-    if let Some(last) = held {
-        events.hop(last);
+    if record.outcome == Outcome::Delivered {
+        events.deliver(packet, record.finished);
     }
-}
-
-fn other(port: Port) -> Port {
-    match port {
-        Port::Sender => Port::Receiver,
-        Port::Receiver => Port::Sender,
+    events.hop(record, false);
+    if let Some(last) = held {
+        events.hop(last, true);
     }
 }

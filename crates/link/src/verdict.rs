@@ -20,22 +20,32 @@ pub struct Packet {
     /// Names its connection, so that a queue can keep connections apart (RFC 8290, section 4.1.1): packets with the same
     /// addresses, ports and protocol have the same number, others another one.
     pub flow: u32,
+    /// The node that it is for. Between two hosts the network knows that itself.
+    pub to: NodeId,
 }
 
 impl Packet {
-    /// A packet of a transport that does not know ECN, of connection 0.
+    /// A packet to the receiver, of a transport that does not know ECN, of connection 0.
     pub const fn new(id: PacketId, size: DataSize) -> Self {
-        Self { id, size, ecn: Ecn::NotEct, flow: 0 }
+        Self { id, size, ecn: Ecn::NotEct, flow: 0, to: NodeId::RECEIVER }
     }
 }
 
-/// An end of a network, where packets enter and leave.
+/// A node of a network, where packets enter and leave, by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Port {
-    /// The streaming sender's host.
-    Sender,
-    /// The streaming receiver's host.
-    Receiver,
+pub struct NodeId(pub u16);
+
+impl NodeId {
+    /// The streaming sender's host in a network between two hosts.
+    pub const SENDER: Self = Self(0);
+    /// The streaming receiver's host in a network between two hosts.
+    pub const RECEIVER: Self = Self(1);
+
+    /// The host that is a wireless station of number `number` on the sender's side
+    /// ([`WifiNetworkConfig::further_stations`](crate::WifiNetworkConfig)); station 0 is the sender itself.
+    pub const fn station(number: u16) -> Self {
+        if number == 0 { Self::SENDER } else { Self(number + 1) }
+    }
 }
 
 /// A stage of the way where a packet can wait or die.
@@ -82,8 +92,6 @@ pub struct HopRecord {
     pub packet: PacketId,
     /// The hop.
     pub hop: Hop,
-    /// Where the packet came into the network: gives its direction.
-    pub from: Port,
     /// IP bytes.
     pub size: DataSize,
     /// When it entered the hop's queue.

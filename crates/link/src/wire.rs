@@ -7,7 +7,7 @@ use crate::config::WireConfig;
 use crate::loss::Loss;
 use crate::queue::Queued;
 use crate::rates::Rates;
-use crate::verdict::{Hop, HopRecord, Outcome, Packet, Port, Timeout, TimeoutReason};
+use crate::verdict::{Hop, HopRecord, Outcome, Packet, Timeout, TimeoutReason};
 
 /// Propagation: a delay and a jitter that never reorders, and ticks at which packets come out.
 #[derive(Clone, Debug)]
@@ -61,9 +61,8 @@ pub(crate) struct WireVerdict {
 }
 
 impl Wire {
-    /// An idle wire for packets that came into the network at `from`; `number` names it among those of the network, for
-    /// its draws.
-    pub(crate) fn new(config: &WireConfig, hop: Hop, from: Port, seed: Seed, number: u64) -> Self {
+    /// An idle wire; `number` names it among those of the network, for its draws.
+    pub(crate) fn new(config: &WireConfig, hop: Hop, seed: Seed, number: u64) -> Self {
         let queue_seed = Seed(seed.stream("queue", &[number]).next_u64());
         let propagation = Propagation {
             delay: config.delay,
@@ -77,7 +76,7 @@ impl Wire {
         let loss = Loss::new(config.loss, config.outages.clone(), seed, number);
         Self {
             bottleneck: Bottleneck::new(config, queue_seed),
-            line: Line { hop, from, rate: config.rate, loss, propagation },
+            line: Line { hop, rate: config.rate, loss, propagation },
         }
     }
 
@@ -110,7 +109,6 @@ impl Wire {
 #[derive(Debug)]
 struct Line {
     hop: Hop,
-    from: Port,
     rate: Option<Bitrate>,
     loss: Loss,
     propagation: Propagation,
@@ -127,7 +125,6 @@ impl Line {
         let record = HopRecord {
             packet: packet.id,
             hop: self.hop,
-            from: self.from,
             size: packet.size,
             enqueued: at,
             clamped,

@@ -5,8 +5,8 @@
 //! 16 bits that one Newton step improves at each drop. Its drops may therefore come a little earlier or later.
 
 use framewire_link::{
-    BottleneckPlace, Discipline, DropCause, HopRecord, Network, NetworkConfig, NetworkEvent, Outcome, Packet, PacketId,
-    Port, WireConfig, WiredNetworkConfig,
+    BottleneckPlace, Discipline, DropCause, HopRecord, Network, NetworkConfig, NetworkEvent, NodeId, Outcome, Packet,
+    PacketId, WireConfig, WiredNetworkConfig,
 };
 use framewire_units::{Bitrate, DataSize, Seed, Timestamp};
 
@@ -35,11 +35,11 @@ fn dropped_here() -> Vec<(u64, Timestamp)> {
     for (id, at) in times.enumerate() {
         let at = Timestamp::from_nanos(at);
         let packet = Packet::new(PacketId(id as u64), DataSize::from_bytes(1500));
-        network.handle_packet(at, at, Port::Sender, packet);
+        network.handle_packet(at, at, NodeId::SENDER, packet);
     }
     network.handle_timeout(Timestamp::MAX);
     let dropped = std::iter::from_fn(|| network.poll_event()).filter_map(|event| match event {
-        NetworkEvent::Hop(HopRecord { packet, finished, outcome: Outcome::Dropped(cause), .. }) => {
+        NetworkEvent::Hop { record: HopRecord { packet, finished, outcome: Outcome::Dropped(cause), .. }, .. } => {
             assert_eq!(cause, DropCause::ActiveQueueManagement);
             Some((packet.0, finished))
         }

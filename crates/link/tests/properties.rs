@@ -8,7 +8,7 @@ use common::{medium, station_config};
 use framewire_link::wifi::{ArfConfig, MediumEvent, PacketFallbackConfig, Preamble, Protection, RatePolicy, Standard};
 use framewire_link::{
     BottleneckPlace, DeliveryTrace, Discipline, Hop, HopRecord, Interval, LossConfig, Mains, Network, NetworkConfig,
-    NetworkEvent, Outcome, OvenConfig, Packet, PacketId, Port, QueueLimit, SnifferConfig, WifiConfig,
+    NetworkEvent, NodeId, Outcome, OvenConfig, Packet, PacketId, QueueLimit, SnifferConfig, WifiConfig,
     WifiNetworkConfig, WireConfig, WiredNetworkConfig,
 };
 use framewire_units::{Bitrate, DataSize, Duration, Probability, Seed, Timestamp};
@@ -17,7 +17,7 @@ use proptest::prelude::*;
 #[derive(Clone, Copy, Debug)]
 struct Arrival {
     at: Timestamp,
-    from: Port,
+    from: NodeId,
     /// Of several stations of the sender's side, counted around.
     station: usize,
     size: u64,
@@ -26,7 +26,7 @@ struct Arrival {
 /// Traffic of both directions in the order of its times: bursts, pauses, and arrivals at the same time.
 fn traffic() -> impl Strategy<Value = Vec<Arrival>> {
     let gap = prop_oneof![Just(0u64), 1..100_000u64, 100_000..20_000_000u64];
-    let port = prop_oneof![3 => Just(Port::Sender), 1 => Just(Port::Receiver)];
+    let port = prop_oneof![3 => Just(NodeId::SENDER), 1 => Just(NodeId::RECEIVER)];
     prop::collection::vec((gap, port, 0..6usize, 28..1500u64), 1..150).prop_map(|steps| {
         let mut nanos = 0;
         let arrival = |(gap, from, station, size)| {
@@ -139,16 +139,19 @@ fn packet(id: usize, size: u64) -> Packet {
     Packet::new(PacketId(id as u64), DataSize::from_bytes(size))
 }
 
+/// Number of wireless stations on the sender's side, or the sender alone.
+fn stations(config: &NetworkConfig) -> usize {
+    if let NetworkConfig::Wifi(wifi) = config { 1 + wifi.further_stations.len() } else { 1 }
+}
+
 /// A packet comes into the network, at the station that sends it.
-fn offer(network: &mut Network, now: Timestamp, id: usize, arrival: &Arrival) {
-    let packet = packet(id, arrival.size);
-    match arrival.from {
-        Port::Sender => {
-            let station = arrival.station % network.stations();
-            network.handle_packet_from_station(now, arrival.at, station, packet);
-        }
-        Port::Receiver => network.handle_packet(now, arrival.at, arrival.from, packet),
-    }
+fn offer(network: &mut Network, stations: usize, now: Timestamp, id: usize, arrival: &Arrival) {
+    let from = match arrival.from {
+        NodeId::SENDER => NodeId::station((arrival.station % stations) as u16),
+        other => other,
+    };
+    let to = if arrival.from == NodeId::SENDER { NodeId::RECEIVER } else { NodeId::SENDER };
+    network.handle_packet(now, arrival.at, from, Packet { to, ..packet(id, arrival.size) });
 }
 
 fn drain(network: &mut Network, events: &mut Vec<NetworkEvent>) {
@@ -164,7 +167,7 @@ fn run(config: &NetworkConfig, traffic: &[Arrival]) -> Vec<NetworkEvent> {
             network.handle_timeout(timeout.at);
             drain(&mut network, &mut events);
         }
-        offer(&mut network, arrival.at, id, arrival);
+        offer(&mut network, stations(config), arrival.at, id, arrival);
         drain(&mut network, &mut events);
     }
     while let Some(timeout) = network.next_timeout() {
@@ -181,7 +184,7 @@ fn sorted(mut events: Vec<NetworkEvent>) -> Vec<String> {
 
 fn records(events: &[NetworkEvent]) -> impl Iterator<Item = &HopRecord> {
     events.iter().filter_map(|event| match event {
-        NetworkEvent::Hop(record) => Some(record),
+        NetworkEvent::Hop { record, .. } => Some(record),
         _ => None,
     })
 }
@@ -196,19 +199,19 @@ proptest! {
         let mut releases = BTreeMap::<u64, u32>::new();
         for event in &events {
             match event {
-                NetworkEvent::Deliver { packet, to, at } => {
-                    let sent = traffic[packet.0 as usize];
-                    prop_assert!(*to != sent.from && *at >= sent.at);
-                    *fates.entry(packet.0).or_default() += 1;
+                NetworkEvent::Deliver { packet, at } => {
+                    let sent = traffic[packet.id.0 as usize];
+                    prop_assert!(packet.to != sent.from && *at >= sent.at);
+                    *fates.entry(packet.id.0).or_default() += 1;
                 }
-                NetworkEvent::Hop(HopRecord { packet, outcome: Outcome::Dropped(_), .. }) => {
+                NetworkEvent::Hop { record: HopRecord { packet, outcome: Outcome::Dropped(_), .. }, .. } => {
                     *fates.entry(packet.0).or_default() += 1;
                 }
                 NetworkEvent::Released { packet, at } => {
                     prop_assert!(*at >= traffic[packet.0 as usize].at);
                     *releases.entry(packet.0).or_default() += 1;
                 }
-                NetworkEvent::Hop(_) | NetworkEvent::Sniffed(_) => {}
+                NetworkEvent::Hop { .. } | NetworkEvent::Sniffed(_) => {}
             }
         }
         let once: BTreeMap<u64, u32> = (0..traffic.len() as u64).map(|id| (id, 1)).collect();
@@ -219,14 +222,13 @@ proptest! {
     /// So that a world can let go of a packet.
     #[test]
     fn every_packet_has_one_last_record_and_nothing_is_said_after_it(config in config(), traffic in traffic()) {
-        let network = Network::new(&config, Seed(5)).unwrap();
         let mut last = BTreeMap::new();
         for event in run(&config, &traffic) {
             match event {
-                NetworkEvent::Hop(record) => {
+                NetworkEvent::Hop { record, last: is_last } => {
                     let earlier = last.get(&record.packet);
                     prop_assert!(earlier.is_none(), "{:?} after {:?}", record, earlier);
-                    if network.is_last(&record) {
+                    if is_last {
                         last.insert(record.packet, record);
                     }
                 }
@@ -252,16 +254,17 @@ proptest! {
             }
         }
         // First in, first out on every hop and in every direction; each station has a queue of its own.
-        let stations = Network::new(&config, Seed(5)).unwrap().stations();
+        let stations = stations(&config);
+        let from = |record: &HopRecord| traffic[record.packet.0 as usize].from;
         let queue_of = |record: &HopRecord| {
-            let own = record.hop == Hop::SenderDevice && record.from == Port::Sender;
+            let own = record.hop == Hop::SenderDevice && from(record) == NodeId::SENDER;
             if own { traffic[record.packet.0 as usize].station % stations } else { 0 }
         };
         let mut last = BTreeMap::new();
         let mut by_arrival: Vec<_> = records(&events).filter(|record| record.started.is_some()).collect();
         by_arrival.sort_by_key(|record| (record.enqueued, record.packet));
         for record in by_arrival {
-            let way = (record.hop, record.from, queue_of(record));
+            let way = (record.hop, from(record), queue_of(record));
             let started = last.insert((way, "started"), record.started);
             prop_assert!(started.flatten() <= record.started);
             if record.outcome == Outcome::Delivered {
@@ -282,7 +285,7 @@ proptest! {
         let mut network = Network::new(&config, Seed(5)).unwrap();
         let mut events = Vec::new();
         for (id, arrival) in traffic.iter().enumerate() {
-            offer(&mut network, arrival.at, id, arrival);
+            offer(&mut network, stations(&config), arrival.at, id, arrival);
         }
         network.handle_timeout(Timestamp::MAX);
         drain(&mut network, &mut events);
@@ -299,7 +302,7 @@ proptest! {
                 drain(&mut network, &mut events);
             }
             network.handle_timeout(arrival.at);
-            offer(&mut network, arrival.at, id, arrival);
+            offer(&mut network, stations(&config), arrival.at, id, arrival);
         }
         wakes.for_each(|now| network.handle_timeout(now));
         network.handle_timeout(Timestamp::MAX);
@@ -319,7 +322,7 @@ proptest! {
         for (id, (arrival, late)) in traffic.iter().zip(lateness).enumerate() {
             now = now.max(arrival.at + Duration::from_nanos(late));
             network.handle_timeout(now);
-            offer(&mut network, now, id, arrival);
+            offer(&mut network, stations(&config), now, id, arrival);
             drain(&mut network, &mut events);
         }
         network.handle_timeout(Timestamp::MAX);
@@ -336,7 +339,7 @@ proptest! {
         }
         let fates = events.iter().filter(|event| match event {
             NetworkEvent::Deliver { .. } => true,
-            NetworkEvent::Hop(record) => record.outcome != Outcome::Delivered,
+            NetworkEvent::Hop { record, .. } => record.outcome != Outcome::Delivered,
             _ => false,
         });
         prop_assert_eq!(fates.count(), traffic.len());

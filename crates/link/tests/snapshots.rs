@@ -6,7 +6,7 @@
 use framewire_link::wifi::{DataRate, Preamble, RatePolicy};
 use framewire_link::{
     BottleneckPlace, GilbertElliott, HopRecord, Interval, LossConfig, Mains, Network, NetworkConfig, NetworkEvent,
-    OvenConfig, Packet, PacketId, Port, QueueLimit, SnifferConfig, WifiConfig, WifiNetworkConfig, WireConfig,
+    NodeId, OvenConfig, Packet, PacketId, QueueLimit, SnifferConfig, WifiConfig, WifiNetworkConfig, WireConfig,
     WiredNetworkConfig,
 };
 use framewire_units::{Bitrate, DataSize, Duration, Probability, Seed, Timestamp};
@@ -24,13 +24,13 @@ impl Hash {
 
     fn add_event(&mut self, event: &NetworkEvent) {
         match event {
-            NetworkEvent::Deliver { packet, to, at } => {
-                self.add([1, packet.0, *to as u64, at.as_nanos()]);
+            NetworkEvent::Deliver { packet, at } => {
+                self.add([1, packet.id.0, u64::from(packet.to.0), at.as_nanos()]);
             }
             NetworkEvent::Released { packet, at } => {
                 self.add([2, packet.0, at.as_nanos()]);
             }
-            NetworkEvent::Hop(record) => self.add_record(record),
+            NetworkEvent::Hop { record, .. } => self.add_record(record),
             NetworkEvent::Sniffed(frame) => {
                 self.add([4, frame.packet.0, frame.at.as_nanos(), u64::from(frame.attempt), frame.rate.as_bps()]);
             }
@@ -47,7 +47,7 @@ impl Hash {
             3,
             record.packet.0,
             record.hop as u64,
-            record.from as u64,
+            u64::from(sender_of(record.packet.0).0),
             record.size.as_bytes(),
             record.enqueued.as_nanos(),
         ]);
@@ -55,6 +55,11 @@ impl Hash {
         self.add([record.transmissions.len() as u64]);
         self.add(record.transmissions.iter().map(|rate| rate.as_bps()));
     }
+}
+
+/// Where a packet comes from.
+fn sender_of(id: u64) -> NodeId {
+    if id % 4 == 3 { NodeId::RECEIVER } else { NodeId::SENDER }
 }
 
 /// Four seconds of packets of many sizes, three of four from the sender, a little faster than the link.
@@ -68,10 +73,11 @@ fn run(config: &NetworkConfig, seed: u64) -> u64 {
     };
     for id in 0..4000u64 {
         let at = Timestamp::from_micros(id * 1000 + id * id % 700);
-        let from = if id % 4 == 3 { Port::Receiver } else { Port::Sender };
+        let from = sender_of(id);
+        let to = if from == NodeId::SENDER { NodeId::RECEIVER } else { NodeId::SENDER };
         let size = DataSize::from_bytes(40 + id * 7919 % 1461);
         network.handle_timeout(at);
-        network.handle_packet(at, at, from, Packet::new(PacketId(id), size));
+        network.handle_packet(at, at, from, Packet { to, ..Packet::new(PacketId(id), size) });
         drain(&mut network, &mut hash);
     }
     network.handle_timeout(Timestamp::MAX);

@@ -4,8 +4,8 @@ use crate::common;
 use common::{medium, station_config};
 use framewire_link::wifi::{DataRate, Medium, Protection, RatePolicy, Standard, StationConfig, StationId};
 use framewire_link::{
-    BottleneckPlace, ContenderConfig, Network, NetworkConfig, NetworkEvent, Outcome, Packet, PacketId, QueueLimit,
-    WifiConfig, WifiNetworkConfig,
+    BottleneckPlace, ContenderConfig, Network, NetworkConfig, NetworkEvent, NodeId, Outcome, Packet, PacketId,
+    QueueLimit, WifiConfig, WifiNetworkConfig,
 };
 use framewire_units::{DataSize, Probability, Seed, Timestamp};
 
@@ -119,13 +119,12 @@ fn share_a_network(further: usize, contenders: u16) -> (Vec<u64>, u64) {
     };
     let mut network = Network::new(&NetworkConfig::Wifi(config), Seed(3)).unwrap();
     network.record_deliveries(false);
-    assert_eq!(network.stations(), 1 + further);
     let (mut delivered, mut next) = (vec![0; 1 + further], 0);
     let mut send = |network: &mut Network, station: usize, at: Timestamp| {
         // The station is the number modulo the number of stations.
         let id = PacketId(next * 64 + station as u64);
         next += 1;
-        network.handle_packet_from_station(at, at, station, Packet::new(id, PACKET));
+        network.handle_packet(at, at, NodeId::station(station as u16), Packet::new(id, PACKET));
     };
     for station in 0..=further {
         for _ in 0..3 {
@@ -137,8 +136,8 @@ fn share_a_network(further: usize, contenders: u16) -> (Vec<u64>, u64) {
         while let Some(event) = network.poll_event() {
             match event {
                 NetworkEvent::Released { packet, at } => send(&mut network, (packet.0 % 64) as usize, at),
-                NetworkEvent::Deliver { packet, .. } => delivered[(packet.0 % 64) as usize] += 1,
-                NetworkEvent::Hop(record) => assert_ne!(record.outcome, Outcome::Delivered),
+                NetworkEvent::Deliver { packet, .. } => delivered[(packet.id.0 % 64) as usize] += 1,
+                NetworkEvent::Hop { record, .. } => assert_ne!(record.outcome, Outcome::Delivered),
                 NetworkEvent::Sniffed(_) => unreachable!("there is no sniffer"),
             }
         }

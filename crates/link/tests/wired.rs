@@ -3,7 +3,7 @@
 
 use framewire_link::{
     BottleneckPlace, DropCause, GilbertElliott, Hop, HopRecord, Interval, LossConfig, Network, NetworkConfig,
-    NetworkEvent, Outcome, Packet, PacketId, Port, QueueLimit, WireConfig, WiredNetworkConfig,
+    NetworkEvent, NodeId, Outcome, Packet, PacketId, QueueLimit, WireConfig, WiredNetworkConfig,
 };
 use framewire_units::{Bitrate, DataSize, Duration, Probability, Seed, Timestamp};
 
@@ -20,10 +20,10 @@ fn packet(id: u64, bytes: u64) -> Packet {
 }
 
 fn send(network: &mut Network, at: Timestamp, id: u64, bytes: u64) -> HopRecord {
-    network.handle_packet(at, at, Port::Sender, packet(id, bytes));
+    network.handle_packet(at, at, NodeId::SENDER, packet(id, bytes));
     let mut hop = None;
     while let Some(event) = network.poll_event() {
-        if let NetworkEvent::Hop(record) = event {
+        if let NetworkEvent::Hop { record, .. } = event {
             hop = Some(record);
         }
     }
@@ -52,9 +52,9 @@ fn a_late_arrival_stamp_does_not_lengthen_the_service() {
     let wire = WireConfig { rate: Some(Bitrate::from_mbps(12)), delay: Duration::from_millis(3), ..Default::default() };
     let mut network = remote(wire);
     let (now, at) = (Timestamp::from_micros(10_500), Timestamp::from_millis(10));
-    network.handle_packet(now, at, Port::Sender, packet(0, 1500));
+    network.handle_packet(now, at, NodeId::SENDER, packet(0, 1500));
     let deliveries: Vec<_> = std::iter::from_fn(|| network.poll_event()).collect();
-    let deliver = NetworkEvent::Deliver { packet: PacketId(0), to: Port::Receiver, at: Timestamp::from_millis(14) };
+    let deliver = NetworkEvent::Deliver { packet: packet(0, 1500), at: Timestamp::from_millis(14) };
     assert!(deliveries.contains(&deliver), "{deliveries:?}");
     // An arrival before one that was already served goes behind it and says so.
     let earlier = send(&mut network, Timestamp::from_millis(9), 1, 1500);
@@ -191,11 +191,11 @@ fn a_local_device_is_released_at_departure_and_a_remote_one_at_once() {
         [(BottleneckPlace::LocalDevice, Hop::SenderDevice, 10), (BottleneckPlace::Remote, Hop::Bottleneck, 0)]
     {
         let mut network = network(WireConfig { rate, ..WireConfig::default() }, place);
-        network.handle_packet(Timestamp::ZERO, Timestamp::ZERO, Port::Sender, packet(0, 1250));
+        network.handle_packet(Timestamp::ZERO, Timestamp::ZERO, NodeId::SENDER, packet(0, 1250));
         let events: Vec<_> = std::iter::from_fn(|| network.poll_event()).collect();
         let at = Timestamp::from_millis(released);
         assert!(events.contains(&NetworkEvent::Released { packet: PacketId(0), at }), "{events:?}");
-        assert!(events.iter().any(|event| matches!(event, NetworkEvent::Hop(record) if record.hop == hop)));
+        assert!(events.iter().any(|event| matches!(event, NetworkEvent::Hop { record, .. } if record.hop == hop)));
     }
 }
 
@@ -208,8 +208,8 @@ fn the_way_back_has_the_delay_and_nothing_else() {
         ..WireConfig::default()
     };
     let mut network = remote(wire);
-    network.handle_packet(Timestamp::ZERO, Timestamp::ZERO, Port::Receiver, packet(0, 1500));
-    let deliver = NetworkEvent::Deliver { packet: PacketId(0), to: Port::Sender, at: Timestamp::from_millis(7) };
+    network.handle_packet(Timestamp::ZERO, Timestamp::ZERO, NodeId::RECEIVER, packet(0, 1500));
+    let deliver = NetworkEvent::Deliver { packet: packet(0, 1500), at: Timestamp::from_millis(7) };
     assert!(std::iter::from_fn(|| network.poll_event()).any(|event| event == deliver));
 }
 
@@ -228,8 +228,8 @@ fn packets_come_out_at_ticks_in_either_direction() {
         let hop = send(&mut network, Timestamp::ZERO, id as u64, 1_500);
         assert_eq!(hop.finished, Timestamp::from_millis(expected), "packet {id}");
     }
-    network.handle_packet(Timestamp::from_millis(6), Timestamp::from_millis(6), Port::Receiver, packet(9, 40));
-    let deliver = NetworkEvent::Deliver { packet: PacketId(9), to: Port::Sender, at: Timestamp::from_millis(20) };
+    network.handle_packet(Timestamp::from_millis(6), Timestamp::from_millis(6), NodeId::RECEIVER, packet(9, 40));
+    let deliver = NetworkEvent::Deliver { packet: packet(9, 40), at: Timestamp::from_millis(20) };
     assert!(std::iter::from_fn(|| network.poll_event()).any(|event| event == deliver));
 }
 

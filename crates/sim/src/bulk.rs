@@ -1,6 +1,6 @@
 //! A TCP connection whose application always has data.
 
-use framewire_link::Port;
+use framewire_session::half::End;
 use framewire_tcp::{Endpoint, Segment, TcpConfig};
 use framewire_units::{DataSize, Timestamp};
 
@@ -10,7 +10,7 @@ const CHUNK: u64 = 131_072;
 /// Where the segments of a connection go.
 pub(crate) trait SegmentSink {
     /// Puts a segment into the network at a host.
-    fn send(&mut self, now: Timestamp, from: Port, segment: Segment);
+    fn send(&mut self, now: Timestamp, from: End, segment: Segment);
 
     /// True when the sender's own device holds segments until they are released.
     fn is_local(&self) -> bool;
@@ -64,19 +64,19 @@ impl BulkConnection {
     pub(crate) fn handle_segment(
         &mut self,
         now: Timestamp,
-        to: Port,
+        to: End,
         segment: &Segment,
         outlet: &mut impl SegmentSink,
     ) -> DataSize {
         match to {
-            Port::Receiver => {
+            End::Receiver => {
                 self.server.handle_segment(now, segment);
                 let readable = self.server.readable();
                 let read = if readable > 0 { self.server.read(now, readable) } else { 0 };
                 self.transmit_server(now, outlet);
                 DataSize::from_bytes(read)
             }
-            Port::Sender => {
+            End::Sender => {
                 self.client.handle_segment(now, segment);
                 self.transmit_client(now, outlet);
                 self.write(now, outlet);
@@ -104,7 +104,7 @@ impl BulkConnection {
 
     fn transmit_client(&mut self, now: Timestamp, outlet: &mut impl SegmentSink) {
         while let Some(segment) = self.client.poll_transmit(now) {
-            outlet.send(now, Port::Sender, segment);
+            outlet.send(now, End::Sender, segment);
             if !outlet.is_local() {
                 self.client.handle_released(now, segment.payload);
             }
@@ -113,7 +113,7 @@ impl BulkConnection {
 
     fn transmit_server(&mut self, now: Timestamp, outlet: &mut impl SegmentSink) {
         while let Some(segment) = self.server.poll_transmit(now) {
-            outlet.send(now, Port::Receiver, segment);
+            outlet.send(now, End::Receiver, segment);
         }
     }
 }

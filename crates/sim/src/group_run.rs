@@ -4,11 +4,12 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::PathBuf;
 
-use framewire_link::{BottleneckPlace, Port};
+use framewire_link::{BottleneckPlace, NodeId};
 use framewire_recording::WriteError;
 use framewire_recording::record::{AirCounts, RateSample};
 use framewire_scenario::Scenario;
 use framewire_session::FlowSetup;
+use framewire_session::half::End;
 use framewire_session::lifecycle::{FlowOutcome, MovieSink, ReceivedMovie};
 use framewire_units::{Duration, Seed, Timestamp};
 use framewire_world::{FlowPackets, network_model, received_file, received_sound};
@@ -20,7 +21,7 @@ use crate::progress::{FlowProgress, Watched};
 use crate::rates::RateRecorder;
 use crate::record::{FlowWires, PacketRecorder, Recording};
 use crate::simulation::{EarlyEnd, Options, Received};
-use crate::wires::{WireEvent, Wires};
+use crate::wires::{FlowPath, WireEvent, Wires};
 
 /// Steps between two looks whether the simulation was asked to end.
 const STEPS_PER_LOOK: u32 = 8_192;
@@ -72,7 +73,9 @@ impl GroupRun {
             let setup = &setups[number];
             let sound = sound_sink(&options.received, setup)?;
             let received = [sink(&options.received, setup)?, sound].map(ReceivedMovie::new);
-            flows.push(Flow::new(scenario, setup, number, largest_packet, received)?);
+            let sender = NodeId::station(u16::from(setup.settings().station));
+            let path = FlowPath { sender, receiver: NodeId::RECEIVER, is_local: local };
+            flows.push(Flow::new(scenario, setup, (number, path), largest_packet, received)?);
         }
         let recording = Recording {
             keep_all: options.packets,
@@ -82,7 +85,7 @@ impl GroupRun {
         };
         let recorder = PacketRecorder::new(recording, setups.iter().map(FlowSetup::channels).collect());
         Ok(Self {
-            wires: Wires::new(network, local, recorder),
+            wires: Wires::new(network, recorder),
             numbers: group.to_vec(),
             rates: options.rates.map(|interval| RateRecorder::new(interval, flows.len())),
             watched: options
@@ -190,12 +193,12 @@ impl GroupRun {
                 WireEvent::Delivered(id, to) => {
                     let content = self.wires.content(id);
                     let (flow, connection) = (usize::from(content.flow), content.connection);
-                    if let Some(rates) = self.rates.as_mut().filter(|_| to == Port::Receiver)
+                    if let Some(rates) = self.rates.as_mut().filter(|_| to == End::Receiver)
                         && let Some(counted) = self.flows[self.places[flow]].counted_as(connection)
                     {
                         rates.handle_packet(self.places[flow], counted, content.packet_size().as_bytes());
                     }
-                    if let Some(watched) = self.watched.as_mut().filter(|_| to == Port::Receiver) {
+                    if let Some(watched) = self.watched.as_mut().filter(|_| to == End::Receiver) {
                         watched.handle_packet(self.places[flow], content.payload);
                     }
                     let body = content.take_body();

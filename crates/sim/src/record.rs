@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 
-use framewire_link::{Hop, HopRecord, Outcome, PacketId, Port, SniffedFrame};
+use framewire_link::{Hop, HopRecord, Outcome, PacketId, SniffedFrame};
 use framewire_recording::WriteError;
 use framewire_recording::record::{AirCounts, FIRST_OF_SOUND, TransmissionCounts};
+use framewire_session::half::End;
 use framewire_session::{Carries, ChannelSetup};
 use framewire_transport::{CLOCK_WRAP, DatagramNumber};
 use framewire_units::DataSize;
@@ -22,7 +23,7 @@ pub(crate) type FlowWires = Wires<PacketContent, PacketRecorder>;
 #[derive(Debug)]
 struct Entry {
     flow: u16,
-    from: Port,
+    from: End,
     datagram: bool,
     /// At both ends.
     port: u16,
@@ -154,7 +155,7 @@ impl Entry {
     fn describe(&self, id: PacketId) -> PacketDescription {
         PacketDescription {
             id,
-            from: self.from,
+            forward: self.from == End::Sender,
             protocol: if self.datagram { "udp" } else { "tcp" },
             source_port: self.port,
             destination_port: self.port,
@@ -191,7 +192,7 @@ impl FlowRecord {
 }
 
 impl Recorder<PacketContent> for PacketRecorder {
-    fn handle_packet(&mut self, id: u64, from: Port, size: DataSize, content: &PacketContent) {
+    fn handle_packet(&mut self, id: u64, from: End, size: DataSize, content: &PacketContent) {
         debug_assert_eq!(id, self.packets());
         let flow = &mut self.flows[usize::from(content.flow)];
         let (carries, port) = flow.channel(content.connection);
@@ -220,7 +221,7 @@ impl Recorder<PacketContent> for PacketRecorder {
         let (id, keep_all) = (hop.packet.0, self.recording.keep_all);
         let entry = self.entry(id);
         // As PacketRecord::counts_transmissions: a packet passes one of the two.
-        let crosses_device = matches!(hop.hop, Hop::SenderDevice | Hop::AccessPoint) && hop.from == Port::Sender;
+        let crosses_device = matches!(hop.hop, Hop::SenderDevice | Hop::AccessPoint) && entry.from == End::Sender;
         let (number, transmissions) = (usize::from(entry.flow), hop.transmissions.len());
         entry.counted |= crosses_device;
         if keep_all || matches!(hop.outcome, Outcome::Dropped(_)) {

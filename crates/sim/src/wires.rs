@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use framewire_link::{HopRecord, Network, NetworkEvent, Outcome, Packet, PacketId, Port, SniffedFrame};
+use framewire_link::{HopRecord, Network, NetworkEvent, NodeId, Outcome, Packet, PacketId, SniffedFrame};
+use framewire_session::half::End;
 use framewire_session::lifecycle::UnderWay;
 use framewire_units::{DataSize, Timestamp};
 
@@ -10,7 +11,7 @@ use framewire_units::{DataSize, Timestamp};
 /// of a delivery only by the acknowledgement.
 pub(crate) trait Recorder<P> {
     /// A packet enters the network; numbers count from 0.
-    fn handle_packet(&mut self, _id: u64, _from: Port, _size: DataSize, _cargo: &P) {}
+    fn handle_packet(&mut self, _id: u64, _from: End, _size: DataSize, _cargo: &P) {}
 
     /// One hop's verdict; `last`: nothing more is said of its packet.
     fn handle_hop(&mut self, _hop: HopRecord, _last: bool) {}
@@ -28,12 +29,38 @@ pub(crate) enum WireEvent {
     /// The sender's own device is done with a packet; only with a local bottleneck, and only packets of the sender.
     Released(u64),
     /// A packet comes out at a host.
-    Delivered(u64, Port),
+    Delivered(u64, End),
+}
+
+/// Between which nodes of the network a flow's packets travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FlowPath {
+    pub(crate) sender: NodeId,
+    pub(crate) receiver: NodeId,
+    /// The sender's own device holds its packets until the link model releases them.
+    pub(crate) is_local: bool,
+}
+
+impl FlowPath {
+    /// In a network between two hosts.
+    pub(crate) fn between_two_hosts(is_local: bool) -> Self {
+        Self { sender: NodeId::SENDER, receiver: NodeId::RECEIVER, is_local }
+    }
+
+    /// The nodes that a packet of this end comes from and goes to.
+    fn from_and_to(self, end: End) -> (NodeId, NodeId) {
+        match end {
+            End::Sender => (self.sender, self.receiver),
+            End::Receiver => (self.receiver, self.sender),
+        }
+    }
 }
 
 /// A packet in the network.
 struct InNetwork<P> {
     content: P,
+    /// The end of its flow that it comes from.
+    from: End,
     /// The sender's own device still holds it.
     held: bool,
     /// It came out, or it never will.
@@ -53,8 +80,6 @@ pub(crate) struct Wires<P, R> {
     network: Network,
     /// When the link model is to be called; `None` where that is not known, because it was changed since.
     timeout: Option<Timestamp>,
-    /// Whether packets of the sender are held by its own device until the link model releases them.
-    local: bool,
     first: u64,
     window: VecDeque<Option<InNetwork<P>>>,
     releases: VecDeque<Due>,
@@ -74,12 +99,11 @@ impl<P, R: Recorder<P>> UnderWay for Wires<P, R> {
 }
 
 impl<P, R: Recorder<P>> Wires<P, R> {
-    /// An empty network. `local`: the sender's own device is the bottleneck and holds its packets.
-    pub(crate) fn new(network: Network, local: bool, recorder: R) -> Self {
+    /// An empty network.
+    pub(crate) fn new(network: Network, recorder: R) -> Self {
         Self {
             network,
             timeout: None,
-            local,
             first: 0,
             window: VecDeque::new(),
             releases: VecDeque::new(),
@@ -89,28 +113,20 @@ impl<P, R: Recorder<P>> Wires<P, R> {
         }
     }
 
-    /// True when the sender's own device holds its packets until they are released.
-    pub(crate) fn is_local(&self) -> bool {
-        self.local
-    }
-
     /// How many packets have entered.
     pub(crate) fn entered(&self) -> u64 {
         self.first + self.window.len() as u64
     }
 
-    /// Puts a packet of `size` IP bytes in at `from`; where the sender's side has several wireless stations, at that with
-    /// this number.
-    pub(crate) fn send(&mut self, now: Timestamp, from: Port, station: usize, size: DataSize, content: P) {
+    /// Puts a packet of `size` IP bytes in at one end of a flow.
+    pub(crate) fn send(&mut self, now: Timestamp, end: End, path: FlowPath, size: DataSize, content: P) {
         let id = self.entered();
-        self.recorder.handle_packet(id, from, size, &content);
-        let held = self.local && from == Port::Sender;
-        self.window.push_back(Some(InNetwork { content, held, done: false }));
-        let packet = Packet::new(PacketId(id), size);
-        match from {
-            Port::Sender if station > 0 => self.network.handle_packet_from_station(now, now, station, packet),
-            _ => self.network.handle_packet(now, now, from, packet),
-        }
+        self.recorder.handle_packet(id, end, size, &content);
+        let held = path.is_local && end == End::Sender;
+        self.window.push_back(Some(InNetwork { content, from: end, held, done: false }));
+        let (from, to) = path.from_and_to(end);
+        let packet = Packet { to, ..Packet::new(PacketId(id), size) };
+        self.network.handle_packet(now, now, from, packet);
         self.take_verdicts();
     }
 
@@ -148,9 +164,9 @@ impl<P, R: Recorder<P>> Wires<P, R> {
             return Some(WireEvent::Released(id));
         }
         if let Some(id) = due(|wires| &mut wires.to_receiver) {
-            return Some(WireEvent::Delivered(id, Port::Receiver));
+            return Some(WireEvent::Delivered(id, End::Receiver));
         }
-        due(|wires| &mut wires.to_sender).map(|id| WireEvent::Delivered(id, Port::Sender))
+        due(|wires| &mut wires.to_sender).map(|id| WireEvent::Delivered(id, End::Sender))
     }
 
     /// What a packet under way carries.
@@ -194,30 +210,31 @@ impl<P, R: Recorder<P>> Wires<P, R> {
         self.timeout = None;
         while let Some(event) = self.network.poll_event() {
             match event {
-                NetworkEvent::Deliver { packet, to, at } => {
-                    let queue = if to == Port::Receiver { &mut self.to_receiver } else { &mut self.to_sender };
-                    insert(queue, (at, packet.0));
-                    self.recorder.handle_delivered(packet.0);
+                NetworkEvent::Deliver { packet, at } => {
+                    let id = packet.id.0;
+                    let from = self.packet(id).expect("invariant: a packet is under way until it comes out").from;
+                    let queue = if from == End::Sender { &mut self.to_receiver } else { &mut self.to_sender };
+                    insert(queue, (at, id));
+                    self.recorder.handle_delivered(id);
                 }
                 NetworkEvent::Released { packet, at } => {
                     if self.packet(packet.0).is_some_and(|packet| packet.held) {
                         insert(&mut self.releases, (at, packet.0));
                     }
                 }
-                NetworkEvent::Hop(hop) => self.take_hop(hop),
+                NetworkEvent::Hop { record, last } => self.take_hop(record, last),
                 NetworkEvent::Sniffed(frame) => self.recorder.handle_sniffed(frame),
             }
         }
     }
 
-    fn take_hop(&mut self, hop: HopRecord) {
+    fn take_hop(&mut self, hop: HopRecord, last: bool) {
         if let Outcome::Dropped(_) = hop.outcome
             && let Some(packet) = self.packet(hop.packet.0)
         {
             packet.done = true;
             self.forget_finished(hop.packet.0);
         }
-        let last = self.network.is_last(&hop);
         self.recorder.handle_hop(hop, last);
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use framewire_adaptive::tfrc::{
     DataPacket, Equation, Limit, Receiver, ReceiverSettings, SegmentSize, Sender, SenderSettings,
 };
-use framewire_link::{LossConfig, Network, NetworkConfig, NetworkEvent, Packet, PacketId, Port, QueueLimit};
+use framewire_link::{LossConfig, Network, NetworkConfig, NetworkEvent, NodeId, Packet, PacketId, QueueLimit};
 use framewire_sim::lone_connection::{LoneConnection, bottleneck};
 use framewire_tcp::TcpConfig;
 use framewire_units::{Bitrate, DataSize, Duration, Probability, Seed, Timestamp};
@@ -113,14 +113,14 @@ impl Flow {
         }
         self.receiver.handle_timeout(now);
         if let Some(feedback) = self.receiver.poll_feedback(now) {
-            self.send(now, Port::Receiver, Cargo::Feedback(feedback.emit()));
+            self.send(now, NodeId::RECEIVER, Cargo::Feedback(feedback.emit()));
         }
         self.sender.handle_timeout(now);
         while self.sender.next_send() <= now {
             let header = DataHeader { sequence: self.sequence, sent: now, round_trip: self.sender.round_trip() };
             self.sender.handle_sent(now, self.segment, Limit::Rate);
             self.sequence += 1;
-            self.send(now, Port::Sender, Cargo::Data(header));
+            self.send(now, NodeId::SENDER, Cargo::Data(header));
         }
     }
 
@@ -133,13 +133,13 @@ impl Flow {
                 self.receiver
                     .handle_data(now, &DataPacket { header, size: self.segment, congestion_experienced: false });
                 if let Some(feedback) = self.receiver.poll_feedback(now) {
-                    self.send(now, Port::Receiver, Cargo::Feedback(feedback.emit()));
+                    self.send(now, NodeId::RECEIVER, Cargo::Feedback(feedback.emit()));
                 }
             }
         }
     }
 
-    fn send(&mut self, now: Timestamp, from: Port, cargo: Cargo) {
+    fn send(&mut self, now: Timestamp, from: NodeId, cargo: Cargo) {
         let length = match cargo {
             Cargo::Data(_) => self.segment.as_bytes() as usize + DATA_HEADER_LENGTH,
             Cargo::Feedback(_) => FEEDBACK_LENGTH,
@@ -152,10 +152,10 @@ impl Flow {
         while let Some(event) = self.network.poll_event() {
             match event {
                 NetworkEvent::Deliver { packet, at, .. } => {
-                    self.deliveries.insert((at, self.events), packet);
+                    self.deliveries.insert((at, self.events), packet.id);
                     self.events += 1;
                 }
-                NetworkEvent::Hop(record) if !matches!(record.outcome, framewire_link::Outcome::Delivered) => {
+                NetworkEvent::Hop { record, .. } if !matches!(record.outcome, framewire_link::Outcome::Delivered) => {
                     self.cargo.remove(&record.packet);
                 }
                 _ => {}

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use framewire_link::{DropCause, Hop, HopRecord, Outcome, PacketId, Port};
+use framewire_link::{DropCause, Hop, HopRecord, Outcome, PacketId};
 use framewire_recording::record::{FIRST_OF_SOUND, LossPlace, PacketRecord, ReleaseRecord};
 use framewire_recording::spool::Spool;
 
@@ -15,8 +15,8 @@ use crate::groups::sound_port;
 pub struct PacketDescription {
     /// Its number in its network.
     pub id: PacketId,
-    /// Where it came from: gives its direction.
-    pub from: Port,
+    /// It goes from the flow's sender to its receiver.
+    pub forward: bool,
     /// `"udp"`, `"tcp"` or `"other"`.
     pub protocol: &'static str,
     /// Source port; 0 where there is none.
@@ -117,7 +117,7 @@ fn record(packet: &PacketDescription, hop: &HopRecord, sequence: Option<u64>, sn
     let wireless = matches!(hop.hop, Hop::SenderDevice | Hop::AccessPoint);
     PacketRecord {
         packet: packet.id.0,
-        forward: packet.from == Port::Sender,
+        forward: packet.forward,
         protocol: packet.protocol,
         size: packet.size,
         sequence,
@@ -197,7 +197,6 @@ mod tests {
     fn hop(packet: u64) -> HopRecord {
         HopRecord {
             packet: PacketId(packet),
-            from: Port::Sender,
             size: DataSize::from_bytes(100),
             hop: Hop::Bottleneck,
             enqueued: Timestamp::ZERO,
@@ -235,7 +234,7 @@ mod tests {
         for (source_port, number) in firsts.into_iter().chain([(40_001, 400), (40_002, 1_007)]) {
             let sequence = Sequence::Tcp(number);
             flow.add(
-                &PacketDescription { protocol: "tcp", sequence, ..packet(Port::Sender, source_port, 5_004) },
+                &PacketDescription { protocol: "tcp", sequence, ..packet(true, source_port, 5_004) },
                 std::slice::from_ref(&hop),
             );
         }
@@ -243,10 +242,10 @@ mod tests {
         assert_eq!(sequences, [0, 0, 500, 1_000]);
     }
 
-    fn packet(from: Port, source_port: u16, destination_port: u16) -> PacketDescription {
+    fn packet(forward: bool, source_port: u16, destination_port: u16) -> PacketDescription {
         PacketDescription {
             id: PacketId(0),
-            from,
+            forward,
             protocol: "udp",
             source_port,
             destination_port,
@@ -260,12 +259,12 @@ mod tests {
     #[test]
     fn packets_are_told_by_the_flows_port_at_either_end() {
         let flow = FlowPackets::new(5_004, false, None);
-        for from in [Port::Sender, Port::Receiver] {
-            assert!(flow.owns(&packet(from, 9, 5_004)) && flow.owns(&packet(from, 5_004, 9)));
-            assert!(flow.owns(&packet(from, 40_000, 5_005)), "RTCP");
-            assert!(flow.owns(&packet(from, 40_000, 6_004)) && flow.owns(&packet(from, 6_005, 6_005)), "sound");
-            assert!(!flow.owns(&packet(from, 5_006, 5_003)), "the next flow's and no flow's");
-            assert!(!flow.owns(&packet(from, 6_006, 6_003)), "the next flow's sound and no flow's");
+        for forward in [true, false] {
+            assert!(flow.owns(&packet(forward, 9, 5_004)) && flow.owns(&packet(forward, 5_004, 9)));
+            assert!(flow.owns(&packet(forward, 40_000, 5_005)), "RTCP");
+            assert!(flow.owns(&packet(forward, 40_000, 6_004)) && flow.owns(&packet(forward, 6_005, 6_005)), "sound");
+            assert!(!flow.owns(&packet(forward, 5_006, 5_003)), "the next flow's and no flow's");
+            assert!(!flow.owns(&packet(forward, 6_006, 6_003)), "the next flow's sound and no flow's");
         }
     }
 
@@ -278,7 +277,7 @@ mod tests {
             (6_005, Sequence::None),
             (6_004, Sequence::Unbounded(9)),
         ]) {
-            let packet = PacketDescription { sequence, ..packet(Port::Sender, port, port) };
+            let packet = PacketDescription { sequence, ..packet(true, port, port) };
             flow.add(&packet, std::slice::from_ref(&hop(number)));
         }
         let sequences: Vec<_> = flow.records.iter().map(|record| record.sequence).collect();
@@ -289,7 +288,7 @@ mod tests {
         let seen = |sequences: &[Sequence]| {
             let mut flow = FlowPackets::new(5_004, false, None);
             for &sequence in sequences {
-                let packet = PacketDescription { sequence, ..packet(Port::Sender, 5_004, 5_004) };
+                let packet = PacketDescription { sequence, ..packet(true, 5_004, 5_004) };
                 flow.add(&packet, std::slice::from_ref(&hop(0)));
             }
             flow.has_clock_references()

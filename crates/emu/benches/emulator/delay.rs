@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use framewire_emu::{Distribution, FixedDelay, LaneRecord, RECEIVER_ADDRESS, World};
-use framewire_link::{BottleneckPlace, Network, NetworkConfig, Port, QueueLimit, WireConfig, WiredNetworkConfig};
+use framewire_link::{BottleneckPlace, Network, NetworkConfig, NodeId, QueueLimit, WireConfig, WiredNetworkConfig};
 use framewire_units::{Bitrate, Seed};
 
 use crate::report::{Case, errors, losses, scheduling};
@@ -50,7 +50,7 @@ fn idle_at(delay: Duration) -> Vec<Case> {
 /// The independent view: the stamp of the receiver's kernel less the intended time, when nothing was lost or reordered.
 fn seen_by_receiver(record: &LaneRecord, received: &Received) -> Distribution {
     let intended =
-        record.packets.iter().filter(|packet| packet.from == Port::Sender).filter_map(|packet| packet.delivered);
+        record.packets.iter().filter(|packet| packet.from == NodeId::SENDER).filter_map(|packet| packet.delivered);
     Distribution::of(intended.zip(&received.stamps).map(|(release, stamp)| stamp.nanos_since(release.intended)))
 }
 

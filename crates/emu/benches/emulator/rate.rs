@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use framewire_emu::{Distribution, FixedDelay, HOST_DEVICE};
-use framewire_link::{BottleneckPlace, Network, NetworkConfig, Port, QueueLimit, WireConfig, WiredNetworkConfig};
+use framewire_link::{BottleneckPlace, Network, NetworkConfig, NodeId, QueueLimit, WireConfig, WiredNetworkConfig};
 use framewire_units::{Bitrate, Seed, Timestamp};
 
 use crate::delay::stop;
@@ -92,7 +92,7 @@ fn token_bucket_at(rate: Bitrate) -> Vec<Case> {
     receiver.end();
     let record = stop(world);
     let stamps: Vec<Timestamp> =
-        record.packets.iter().filter(|packet| packet.from == Port::Sender).map(|packet| packet.arrived).collect();
+        record.packets.iter().filter(|packet| packet.from == NodeId::SENDER).map(|packet| packet.arrived).collect();
     vec![deviation(&name, &stamps, rate), spacing(&name, &stamps)]
 }
 

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::thread;
 
 use framewire_emu::{BottleneckPlace, Clock, FixedDelay, LaneConfig, LaneRecord, RECEIVER_ADDRESS, World};
-use framewire_link::{DropCause, Network, Outcome as Fate, Port};
+use framewire_link::{DropCause, Network, NodeId, Outcome as Fate};
 use framewire_sockets::{TcpInfo, TcpListener, TcpOptions, TcpRead, TcpReceiver, TcpSender};
 use framewire_transport::socket::StreamSocket;
 use framewire_units::{Duration, Seed, Timestamp};
@@ -238,7 +238,7 @@ fn outcome(ends: Ends, record: &LaneRecord, length: Duration, round_trip: Durati
     let end = ends.began + length;
     let data = || {
         record.packets.iter().filter(|packet| {
-            packet.from == Port::Sender && packet.headers.payload > 0 && (ends.began..end).contains(&packet.arrived)
+            packet.from == NodeId::SENDER && packet.headers.payload > 0 && (ends.began..end).contains(&packet.arrived)
         })
     };
     let dropped = |cause| {

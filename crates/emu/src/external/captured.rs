@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 use std::path::Path;
 
 use framewire_emu::{Headers, LaneRecord, PacketLog, SENDER_ADDRESS};
-use framewire_link::Port;
+use framewire_link::NodeId;
 use pcap_file::pcapng::{Block, PcapNgReader};
 
 use crate::control::StopDeadline;
@@ -28,7 +28,7 @@ pub fn for_each_sent(
     let logged_all = lane.evidence.not_logged == 0;
     let reader = File::open(capture).ok().and_then(|file| PcapNgReader::new(BufReader::new(file)).ok());
     let (true, true, Some(mut reader)) = (whole, logged_all, reader) else { return false };
-    let mut logged = lane.packets.iter().filter(|packet| packet.from == Port::Sender);
+    let mut logged = lane.packets.iter().filter(|packet| packet.from == NodeId::SENDER);
     while let Some(block) = reader.next_block() {
         let (Ok(block), false) = (block, stop_deadline.is_over()) else { return false };
         let Block::EnhancedPacket(captured) = block else { continue };

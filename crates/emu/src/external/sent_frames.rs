@@ -65,7 +65,7 @@ pub fn follow(
 fn busiest_connection(lane: &LaneRecord, port: u16, stop_deadline: &StopDeadline) -> Option<((u16, u16), Protocol)> {
     const LOOK_EVERY: usize = 1_024;
     let mut payloads: BTreeMap<((u16, u16), Protocol), u64> = BTreeMap::new();
-    let sent = lane.packets.iter().filter(|packet| packet.from == framewire_link::Port::Sender);
+    let sent = lane.packets.iter().filter(|packet| packet.from == framewire_link::NodeId::SENDER);
     for (seen, packet) in sent.enumerate() {
         if seen % LOOK_EVERY == 0 && stop_deadline.is_over() {
             return None;

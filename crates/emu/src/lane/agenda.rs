@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use framewire_link::{PacketId, Port};
+use framewire_link::{NodeId, PacketId};
 use framewire_units::Timestamp;
 
 /// One thing to do.
@@ -12,7 +12,7 @@ pub(crate) enum Action {
     /// Let the kernel free the original in the sender's device.
     Release(PacketId),
     /// Write the copy to a host.
-    Deliver(PacketId, Port),
+    Deliver(PacketId, NodeId),
 }
 
 /// Things to do by their time; those of one time in the order in which they were decided.
@@ -49,7 +49,7 @@ mod tests {
     #[test]
     fn things_come_by_time_and_then_by_decision() {
         let mut agenda = Agenda::default();
-        let deliver = |number| Action::Deliver(PacketId(number), Port::Receiver);
+        let deliver = |number| Action::Deliver(PacketId(number), NodeId::RECEIVER);
         agenda.add(Timestamp::from_micros(2), deliver(0));
         agenda.add(Timestamp::from_micros(1), deliver(2));
         agenda.add(Timestamp::from_micros(1), deliver(1));

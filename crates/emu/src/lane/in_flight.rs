@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use bytes::Bytes;
-use framewire_link::PacketId;
+use framewire_link::{NodeId, PacketId};
 
 use crate::kernel::nfqueue::HeldId;
 
@@ -12,6 +12,8 @@ use crate::kernel::nfqueue::HeldId;
 pub(crate) struct Held {
     /// The Ethernet frame to deliver.
     pub(crate) frame: Bytes,
+    /// The host that sent it.
+    pub(crate) from: NodeId,
     /// Its number in the sender's packet queue, while the kernel still holds it there.
     pub(crate) gate: Option<HeldId>,
     /// A release from the gate is due at a time that the model named.
@@ -70,7 +72,7 @@ mod tests {
     use super::*;
 
     fn held(gate: Option<HeldId>) -> Held {
-        Held { frame: Bytes::new(), gate, release_due: false, done: false }
+        Held { frame: Bytes::new(), from: NodeId::SENDER, gate, release_due: false, done: false }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use framewire_link::Port;
+use framewire_link::NodeId;
 
 /// What has happened so far in one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,21 +45,21 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    fn direction(&self, from: Port) -> &Direction {
-        &self.directions[usize::from(from == Port::Receiver)]
+    fn direction(&self, from: NodeId) -> &Direction {
+        &self.directions[usize::from(from == NodeId::RECEIVER)]
     }
 
-    pub(crate) fn arrived(&self, from: Port) {
+    pub(crate) fn arrived(&self, from: NodeId) {
         self.direction(from).packets.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn delivered(&self, from: Port, bytes: u64) {
+    pub(crate) fn delivered(&self, from: NodeId, bytes: u64) {
         let direction = self.direction(from);
         direction.delivered.fetch_add(1, Ordering::Relaxed);
         direction.bytes_delivered.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    pub(crate) fn dropped(&self, from: Port) {
+    pub(crate) fn dropped(&self, from: NodeId) {
         self.direction(from).dropped.fetch_add(1, Ordering::Relaxed);
     }
 

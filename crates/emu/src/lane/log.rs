@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use framewire_link::{HopRecord, PacketId, Port};
+use framewire_link::{HopRecord, NodeId, PacketId};
 use framewire_recording::WriteError;
 use framewire_recording::spool::{Records, Spool};
 use framewire_units::{Duration, Timestamp};
@@ -36,7 +36,7 @@ pub struct PacketLog {
     /// Its number in the lane, counted from 0 in the order in which packets were seen.
     pub id: PacketId,
     /// Where it came from: gives its direction.
-    pub from: Port,
+    pub from: NodeId,
     /// When it left its host: the kernel's stamp, or with a local bottleneck the moment when it was read from the
     /// sender's device.
     pub arrived: Timestamp,
@@ -171,7 +171,7 @@ pub(crate) mod tests {
     pub(crate) fn packet(number: u64) -> PacketLog {
         PacketLog {
             id: PacketId(number),
-            from: Port::Sender,
+            from: NodeId::SENDER,
             arrived: Timestamp::from_micros(number),
             size: 100,
             headers: Headers::parse(&[]),
@@ -183,11 +183,10 @@ pub(crate) mod tests {
     }
 
     /// A verdict of a packet.
-    pub(crate) fn hop(packet: u64, from: Port) -> HopRecord {
+    pub(crate) fn hop(packet: u64) -> HopRecord {
         HopRecord {
             packet: PacketId(packet),
             hop: Hop::Wire,
-            from,
             size: DataSize::from_bytes(100),
             enqueued: Timestamp::from_micros(packet),
             clamped: false,

@@ -179,7 +179,7 @@ pub(crate) fn doubts(accuracy: &Accuracy, evidence: &Evidence) -> Option<String>
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use framewire_link::{PacketId, Port};
+    use framewire_link::{NodeId, PacketId};
 
     use super::super::headers::Headers;
     use super::super::log::{PacketLog, Release};
@@ -191,7 +191,7 @@ pub(crate) mod tests {
         let intended = Timestamp::from_millis(5);
         PacketLog {
             id: PacketId(0),
-            from: Port::Sender,
+            from: NodeId::SENDER,
             arrived: Timestamp::from_millis(1),
             size: 100,
             headers: Headers::parse(&[]),

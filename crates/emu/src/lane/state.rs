@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use framewire_link::{HopRecord, NetworkEvent, Outcome, Packet, PacketId, Port};
+use framewire_link::{HopRecord, NetworkEvent, NodeId, Outcome, Packet, PacketId};
 use framewire_units::{DataSize, Duration, Timestamp};
 
 use super::agenda::{Action, Agenda};
@@ -36,7 +36,7 @@ const HELD_AT_MOST: usize = 1_000_000;
 /// A packet that has just come into the network.
 struct Arrival {
     at: Timestamp,
-    from: Port,
+    from: NodeId,
     frame: Bytes,
     gate: Option<HeldId>,
 }
@@ -139,7 +139,7 @@ impl LaneState {
         let offset = Clock::realtime_offset();
         let Self { clock, arrivals, queue, faults, mtu, .. } = self;
         let mut busiest = 0;
-        for (hub_port, from) in hub_ports.iter().zip([Port::Sender, Port::Receiver]) {
+        for (hub_port, from) in hub_ports.iter().zip([NodeId::SENDER, NodeId::RECEIVER]) {
             let count = hub_port.ring.read(INTAKE, |stamp, frame| {
                 let at = clock.from_realtime(stamp, offset);
                 arrivals.push(Arrival { at, from, frame: Bytes::copy_from_slice(frame), gate: None });
@@ -155,7 +155,7 @@ impl LaneState {
                     return;
                 }
                 let frame = [forward_header().as_slice(), datagram].concat().into();
-                arrivals.push(Arrival { at, from: Port::Sender, frame, gate: Some(id) });
+                arrivals.push(Arrival { at, from: NodeId::SENDER, frame, gate: Some(id) });
             });
             faults.oversized += refused.len() as u64;
             refused.into_iter().for_each(|id| queue.free(id));
@@ -185,7 +185,7 @@ impl LaneState {
             return;
         }
         let headers = Headers::parse(frame.get(ETHERNET_HEADER..).unwrap_or(&[]));
-        let id = self.held.insert(Held { frame, gate, release_due: false, done: false });
+        let id = self.held.insert(Held { frame, from, gate, release_due: false, done: false });
         self.live.arrived(from);
         if self.packets.count() < LOGGED_AT_MOST {
             self.packets.push(PacketLog {
@@ -202,7 +202,8 @@ impl LaneState {
         } else {
             self.faults.not_logged += 1;
         }
-        self.model.handle_packet(now, at, from, Packet::new(id, DataSize::from_bytes(size as u64)));
+        let packet = Packet { to: other_end(from), ..Packet::new(id, DataSize::from_bytes(size as u64)) };
+        self.model.handle_packet(now, at, from, packet);
         self.drain_model();
     }
 
@@ -218,9 +219,9 @@ impl LaneState {
     fn drain_model(&mut self) {
         while let Some(event) = self.model.poll_event() {
             match event {
-                NetworkEvent::Deliver { packet, to, at } => self.agenda.add(at, Action::Deliver(packet, to)),
+                NetworkEvent::Deliver { packet, at } => self.agenda.add(at, Action::Deliver(packet.id, packet.to)),
                 NetworkEvent::Released { packet, at } => self.plan_release(packet, at),
-                NetworkEvent::Hop(record) => self.note_hop(record),
+                NetworkEvent::Hop { record, last } => self.note_hop(record, last),
                 NetworkEvent::Sniffed(frame) => {
                     if let Some(log) = self.packets.get_mut(frame.packet) {
                         log.sniffed = log.sniffed.saturating_add(1);
@@ -238,15 +239,14 @@ impl LaneState {
         }
     }
 
-    fn note_hop(&mut self, record: HopRecord) {
+    fn note_hop(&mut self, record: HopRecord, last: bool) {
         if let Outcome::Dropped(_) = record.outcome
             && let Some(held) = self.held.get_mut(record.packet)
         {
             held.done = true;
-            self.live.dropped(record.from);
+            self.live.dropped(held.from);
             self.forget_if_finished(record.packet);
         }
-        let last = self.model.is_last(&record);
         self.packets.note_hop(record, last);
     }
 
@@ -269,7 +269,7 @@ impl LaneState {
             count += 1;
         }
         self.free_originals();
-        for to in [Port::Receiver, Port::Sender] {
+        for to in [NodeId::RECEIVER, NodeId::SENDER] {
             self.deliver(to, &hub_ports[plug_number(to)]);
         }
         count > 0
@@ -298,7 +298,7 @@ impl LaneState {
     }
 
     /// Writes the batch to a host's wire.
-    fn deliver(&mut self, to: Port, hub_port: &HubPort) {
+    fn deliver(&mut self, to: NodeId, hub_port: &HubPort) {
         let mut batch = std::mem::take(&mut self.due[plug_number(to)]);
         if !batch.is_empty() {
             let sent = hub_port.ring.send(batch.iter().map(|packet| &packet.frame[..]));
@@ -312,7 +312,7 @@ impl LaneState {
         self.due[plug_number(to)] = batch;
     }
 
-    fn note_delivery(&mut self, to: Port, packet: DuePacket, actual: Timestamp) {
+    fn note_delivery(&mut self, to: NodeId, packet: DuePacket, actual: Timestamp) {
         let DuePacket { id, intended, frame } = packet;
         if let Some(log) = self.packets.get_mut(id) {
             log.delivered = Some(Release { intended, actual });
@@ -342,6 +342,6 @@ impl LaneState {
 }
 
 /// The number of the hub_port at which a host hangs.
-pub(crate) fn plug_number(port: Port) -> usize {
-    usize::from(port == Port::Receiver)
+pub(crate) fn plug_number(port: NodeId) -> usize {
+    usize::from(port == NodeId::RECEIVER)
 }

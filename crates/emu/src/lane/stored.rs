@@ -1,6 +1,6 @@
 //! A packet's log as it is kept on the disk.
 
-use framewire_link::{DropCause, Hop, HopRecord, Outcome, PacketId, Port, Rates};
+use framewire_link::{DropCause, Hop, HopRecord, NodeId, Outcome, PacketId, Rates};
 use framewire_recording::spool::{Input, Output, Spooled};
 use framewire_units::{Bitrate, DataSize};
 
@@ -24,8 +24,6 @@ macro_rules! numbered {
         }
     };
 }
-
-numbered!(number_of_port, port_of_number: Port { Port::Sender => 0, Port::Receiver => 1 });
 
 numbered!(number_of_hop, hop_of_number: Hop {
     Hop::SenderDevice => 0,
@@ -109,7 +107,7 @@ impl Spooled for Headers {
 impl Spooled for PacketLog {
     fn write(&self, output: &mut Output<'_>) {
         let Self { id, from, arrived, size, headers, hops, delivered, released, sniffed } = self;
-        (id.0, number_of_port(*from)).write(output);
+        (id.0, from.0).write(output);
         (*arrived, *size).write(output);
         headers.write(output);
         (*delivered, *released).write(output);
@@ -120,20 +118,19 @@ impl Spooled for PacketLog {
 
     fn read(input: &mut Input<'_>) -> Self {
         let (id, from) = Spooled::read(input);
-        let (id, from) = (PacketId(id), port_of_number(from));
+        let (id, from) = (PacketId(id), NodeId(from));
         let (arrived, size) = Spooled::read(input);
         let headers = Headers::read(input);
         let (delivered, released) = Spooled::read(input);
         let sniffed = u16::read(input);
-        let hops = (0..u32::read(input)).map(|_| read_hop(id, from, input)).collect();
+        let hops = (0..u32::read(input)).map(|_| read_hop(id, input)).collect();
         Self { id, from, arrived, size, headers, hops, delivered, released, sniffed }
     }
 }
 
-/// The number and direction that a hop has of its packet are in the packet's log.
+/// The number that a hop has of its packet is in the packet's log.
 fn write_hop(record: &HopRecord, output: &mut Output<'_>) {
-    let HopRecord { packet: _, hop, from: _, size, enqueued, clamped, started, finished, transmissions, outcome } =
-        record;
+    let HopRecord { packet: _, hop, size, enqueued, clamped, started, finished, transmissions, outcome } = record;
     let dropped = match outcome {
         Outcome::Delivered => None,
         Outcome::Dropped(cause) => Some(number_of_cause(*cause)),
@@ -147,7 +144,7 @@ fn write_hop(record: &HopRecord, output: &mut Output<'_>) {
     dropped.write(output);
 }
 
-fn read_hop(packet: PacketId, from: Port, input: &mut Input<'_>) -> HopRecord {
+fn read_hop(packet: PacketId, input: &mut Input<'_>) -> HopRecord {
     let (hop, size) = (hop_of_number(u8::read(input)), DataSize::from_bytes(u64::read(input)));
     let (enqueued, clamped) = Spooled::read(input);
     let (started, finished) = Spooled::read(input);
@@ -156,7 +153,7 @@ fn read_hop(packet: PacketId, from: Port, input: &mut Input<'_>) -> HopRecord {
         None => Outcome::Delivered,
         Some(cause) => Outcome::Dropped(cause_of_number(cause)),
     };
-    HopRecord { packet, hop, from, size, enqueued, clamped, started, finished, transmissions, outcome }
+    HopRecord { packet, hop, size, enqueued, clamped, started, finished, transmissions, outcome }
 }
 
 #[cfg(test)]
@@ -179,7 +176,7 @@ mod tests {
 
     /// A log whose fields differ from those of the next in all that can differ.
     fn varied(number: u64) -> PacketLog {
-        let from = if number.is_multiple_of(2) { Port::Sender } else { Port::Receiver };
+        let from = if number.is_multiple_of(2) { NodeId::SENDER } else { NodeId::RECEIVER };
         let release = |every: u64| {
             let release = Release { intended: Timestamp::from_nanos(number), actual: Timestamp::MAX };
             number.is_multiple_of(every).then_some(release)
@@ -193,7 +190,7 @@ mod tests {
                 .take(number as usize % 3)
                 .collect(),
             outcome: OUTCOMES[number as usize % 6],
-            ..hop(number, from)
+            ..hop(number)
         };
         PacketLog {
             from,

@@ -3,7 +3,7 @@
 #[cfg(test)]
 use std::borrow::Borrow;
 
-use framewire_link::Port;
+use framewire_link::NodeId;
 use framewire_units::Timestamp;
 
 use super::distribution::Values;
@@ -50,10 +50,7 @@ impl Tally {
         if let Some(release) = packet.released {
             self.device_release_errors.push(release.error_nanos());
         }
-        let direction = match packet.from {
-            Port::Sender => &mut self.forward,
-            Port::Receiver => &mut self.backward,
-        };
+        let direction = if packet.from == NodeId::SENDER { &mut self.forward } else { &mut self.backward };
         direction.seen += 1;
         let Some(release) = packet.delivered else { return };
         direction.add(packet, release);

@@ -92,7 +92,6 @@ impl LogWindow {
 
 #[cfg(test)]
 mod tests {
-    use framewire_link::Port;
     use proptest::prelude::*;
 
     use super::*;
@@ -111,7 +110,7 @@ mod tests {
     #[test]
     fn a_log_leaves_in_order_when_nothing_more_is_to_come() {
         let mut window = window(3);
-        let last = |number| hop(number, Port::Sender);
+        let last = |number| hop(number);
         window.note_hop(last(1), true);
         window.settle(PacketId(1));
         window.note_hop(last(0), false);
@@ -130,7 +129,7 @@ mod tests {
     #[test]
     fn what_is_under_way_at_the_end_is_taken_as_it_is() {
         let mut window = window(3);
-        window.note_hop(hop(0, Port::Sender), true);
+        window.note_hop(hop(0), true);
         window.settle(PacketId(0));
         assert_eq!(numbers(&window.take_all()), [0, 1, 2]);
         assert_eq!((window.count(), window.take_all().len()), (3, 0));
@@ -151,7 +150,7 @@ mod tests {
                 if events[number] == number % (hops + 1) {
                     window.settle(PacketId(id));
                 } else if events[number] <= hops {
-                    let record = hop(id, Port::Sender);
+                    let record = hop(id);
                     expected[number].hops.push(record.clone());
                     window.note_hop(record, expected[number].hops.len() == hops);
                 }

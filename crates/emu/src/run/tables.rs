@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use framewire_emu::{Headers, LogFollower, PacketLog, PacketLogs, Protocol};
-use framewire_link::Port;
+use framewire_link::NodeId;
 use framewire_recording::WriteError;
 use framewire_recording::record::{AirCounts, PacketRecord, PacketsAhead, ReleaseRecord};
 use framewire_recording::summary::Delivered;
@@ -198,7 +198,7 @@ impl FlowInMaking {
         self.tables.add_release(ReleaseRecord { packet: packet.id.0, intended, actual });
         let headers = &packet.headers;
         let ours = [headers.source_port, headers.destination_port].contains(&self.port);
-        if packet.from == Port::Sender && ours && headers.payload > 0 {
+        if packet.from == NodeId::SENDER && ours && headers.payload > 0 {
             self.first_payload = Some(self.first_payload.map_or(actual, |first| first.min(actual)));
         }
     }
@@ -221,7 +221,7 @@ fn describe(packet: &PacketLog) -> PacketDescription {
     let headers = &packet.headers;
     PacketDescription {
         id: packet.id,
-        from: packet.from,
+        forward: packet.from == NodeId::SENDER,
         protocol: match headers.protocol {
             Protocol::Udp => "udp",
             Protocol::Tcp => "tcp",
@@ -262,7 +262,6 @@ mod tests {
         let hop = HopRecord {
             packet: id,
             hop: Hop::Wire,
-            from: Port::Sender,
             size: DataSize::from_bytes(128),
             enqueued: at,
             clamped: false,
@@ -273,7 +272,7 @@ mod tests {
         };
         PacketLog {
             id,
-            from: Port::Sender,
+            from: NodeId::SENDER,
             arrived: at,
             size: 128,
             headers: Headers {

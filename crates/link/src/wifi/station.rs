@@ -9,7 +9,7 @@ use crate::config::ETHERNET_MTU;
 use crate::queue::QueueLimit;
 use crate::queue::{Arrival, Discipline, Dropped, QueueDiscipline, QueueSetup, Queued};
 use crate::rates::Rates;
-use crate::verdict::{DropCause, Hop, HopRecord, Outcome, Packet, PacketId, Port};
+use crate::verdict::{DropCause, Hop, HopRecord, Outcome, Packet, PacketId};
 use crate::wifi::agenda::EventKind;
 use crate::wifi::bss::Bss;
 use crate::wifi::phy::DataRate;
@@ -24,8 +24,6 @@ pub struct StationConfig {
     pub queue_discipline: Discipline,
     /// The hop that its verdicts name.
     pub hop: Hop,
-    /// Where the packets that it sends came into the network.
-    pub from: Port,
     /// Maximal number of transmissions of a packet, 0 for [`DEFAULT_RETRY`](crate::wifi::DEFAULT_RETRY); `None`: that
     /// of the medium.
     pub retry: Option<u16>,
@@ -368,7 +366,6 @@ impl Station {
         let record = HopRecord {
             packet: packet.id,
             hop: self.config.hop,
-            from: self.config.from,
             size: packet.size,
             enqueued: at,
             clamped,

@@ -2,7 +2,7 @@
 
 use framewire_link::wifi::RatePolicy;
 use framewire_link::{
-    Interval, Mains, Network, NetworkConfig, NetworkEvent, Outcome, OvenConfig, Packet, PacketId, Port, QueueLimit,
+    Interval, Mains, Network, NetworkConfig, NetworkEvent, NodeId, Outcome, OvenConfig, Packet, PacketId, QueueLimit,
     WifiConfig, WifiNetworkConfig,
 };
 use framewire_units::{DataSize, Duration, Seed, Timestamp};
@@ -44,14 +44,14 @@ fn movie_once(rate: RatePolicy, retry: u16, mbps: u64, oven: bool, seed: u64) ->
     for id in 0..packets {
         let at = Timestamp::ZERO + MOVIE.mul_f64(id as f64 / packets as f64);
         let packet = Packet::new(PacketId(id), DataSize::from_bytes(PAYLOAD + HEADERS));
-        network.handle_packet(at, at, Port::Sender, packet);
+        network.handle_packet(at, at, NodeId::SENDER, packet);
     }
     network.handle_timeout(Timestamp::MAX);
     let (mut end, mut lost) = (Timestamp::ZERO, 0);
     while let Some(event) = network.poll_event() {
         match event {
             NetworkEvent::Released { at, .. } => end = end.max(at),
-            NetworkEvent::Hop(record) if record.outcome != Outcome::Delivered => lost += 1,
+            NetworkEvent::Hop { record, .. } if record.outcome != Outcome::Delivered => lost += 1,
             _ => {}
         }
     }

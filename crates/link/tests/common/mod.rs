@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 use framewire_link::wifi::{Medium, MediumEvent, StationConfig, StationId};
-use framewire_link::{Discipline, Hop, HopRecord, Outcome, Packet, PacketId, Port, QueueLimit, WifiConfig};
+use framewire_link::{Discipline, Hop, HopRecord, Outcome, Packet, PacketId, QueueLimit, WifiConfig};
 use framewire_units::{DataSize, Probability, Seed, Timestamp};
 
 pub const IP_UDP: u64 = 28;
@@ -13,7 +13,6 @@ pub fn station_config(queue: u32) -> StationConfig {
         queue,
         queue_discipline: Discipline::DropTail,
         hop: Hop::SenderDevice,
-        from: Port::Sender,
         retry: None,
         saturated: None,
     }

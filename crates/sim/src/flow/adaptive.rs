@@ -1,8 +1,7 @@
 //! An adaptive stream: its server at the sender's host, its client at the receiver's.
 
-use framewire_link::Port;
 use framewire_recording::record::RateSample;
-use framewire_session::half::{Arrival, ChannelId};
+use framewire_session::half::{Arrival, ChannelId, End};
 use framewire_session::lifecycle::{AdaptiveServing, AdaptiveViewing, FlowOutcome};
 use framewire_session::{AdaptiveSetup, FrameCounts};
 use framewire_units::{Duration, Timestamp};
@@ -32,22 +31,22 @@ pub(crate) struct AdaptiveFlow {
     clocks: CoarseClocks,
     /// When something happened last.
     now: Timestamp,
-    server: End,
-    client: End,
+    server: Driven,
+    client: Driven,
     /// When it has something to do by itself.
     deadline: Timestamp,
 }
 
 /// Whether an end of the session has anything to do: what happens at one of them is mostly nothing to the other.
 #[derive(Clone, Copy, Debug)]
-struct End {
+struct Driven {
     /// Something came to it, or it was told to stop, since it was driven last.
     stirred: bool,
     /// When it is to be driven by itself.
     next: Timestamp,
 }
 
-impl End {
+impl Driven {
     const NEW: Self = Self { stirred: true, next: Timestamp::ZERO };
 
     /// Whether it is to be driven at `now`; it is, then.
@@ -73,8 +72,8 @@ impl AdaptiveFlow {
             never: false,
             clocks: CoarseClocks { send: setup.send_tick, receive: setup.receive_tick },
             now: start,
-            server: End::NEW,
-            client: End::NEW,
+            server: Driven::NEW,
+            client: Driven::NEW,
             deadline: start,
         }
     }
@@ -120,17 +119,17 @@ impl AdaptiveFlow {
     pub(crate) fn handle_datagram(
         &mut self,
         now: Timestamp,
-        (to, channel): (Port, ChannelId),
+        (to, channel): (End, ChannelId),
         bytes: Vec<u8>,
         wires: &mut FlowWires,
     ) {
         let arrival = Arrival::Datagram(&bytes);
         match to {
-            Port::Receiver => {
+            End::Receiver => {
                 self.viewing.handle_arrival(self.seen(now), channel, arrival);
                 self.client.stirred = true;
             }
-            Port::Sender => {
+            End::Sender => {
                 self.serving.handle_arrival(now, channel, arrival);
                 self.server.stirred = true;
                 self.ask_server();
@@ -215,8 +214,8 @@ impl AdaptiveFlow {
         let sends = !self.serving.has_started() || now.next_multiple_of(self.clocks.send) == now;
         let (serves, views) = (sends && self.server.take_turn(now), self.client.take_turn(seen));
         let Self { sockets, serving, viewing, .. } = self;
-        let server = if serves { serving.drive(now, &mut sockets.at(now, Port::Sender, wires)).err() } else { None };
-        let client = if views { viewing.drive(seen, &mut sockets.at(now, Port::Receiver, wires)).err() } else { None };
+        let server = if serves { serving.drive(now, &mut sockets.at(now, End::Sender, wires)).err() } else { None };
+        let client = if views { viewing.drive(seen, &mut sockets.at(now, End::Receiver, wires)).err() } else { None };
         debug_assert!(server.is_none() && client.is_none(), "invariant: channels of datagrams do not break here");
         if serves {
             self.ask_server();

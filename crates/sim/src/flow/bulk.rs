@@ -1,8 +1,8 @@
 //! A bulk flow: TCP connections whose application always has data.
 
-use framewire_link::Port;
 use framewire_recording::record::{FlowSample, RateSample};
 use framewire_session::BulkSetup;
+use framewire_session::half::End;
 use framewire_session::lifecycle::{BulkSending, FlowOutcome};
 use framewire_tcp::{Segment, TcpConfig};
 use framewire_units::{Seed, Timestamp};
@@ -13,11 +13,12 @@ use crate::error::SimError;
 use crate::packet_content::PacketContent;
 use crate::record::FlowWires;
 use crate::socket::{endpoint_sample, timed_out};
+use crate::wires::FlowPath;
 
 /// A bulk flow.
 pub(crate) struct BulkFlow {
     number: usize,
-    station: usize,
+    path: FlowPath,
     connections: Vec<BulkConnection>,
     /// When each connection has something to do by itself: asked after each change, because most events are another's.
     timeouts: Vec<Timestamp>,
@@ -36,27 +37,26 @@ pub(crate) struct BulkFlow {
 /// The network, as one connection sends to it.
 struct OwnWires<'a> {
     flow: usize,
-    station: usize,
+    path: FlowPath,
     connection: u8,
     wires: &'a mut FlowWires,
 }
 
 impl SegmentSink for OwnWires<'_> {
-    fn send(&mut self, now: Timestamp, from: Port, segment: Segment) {
-        let station = if from == Port::Sender { self.station } else { 0 };
+    fn send(&mut self, now: Timestamp, from: End, segment: Segment) {
         let content = PacketContent::segment(self.flow, self.connection, segment);
-        self.wires.send(now, from, station, content.packet_size(), content);
+        self.wires.send(now, from, self.path, content.packet_size(), content);
     }
 
     fn is_local(&self) -> bool {
-        self.wires.is_local()
+        self.path.is_local
     }
 }
 
 impl BulkFlow {
     pub(crate) fn new(
         setup: &BulkSetup,
-        number: usize,
+        (number, path): (usize, FlowPath),
         largest_packet: u16,
         seed: impl Fn(usize) -> Seed,
         start_of: impl Fn(usize) -> Timestamp,
@@ -70,7 +70,7 @@ impl BulkFlow {
         let connections: Vec<_> = (0..usize::from(setup.connections)).map(connection).collect();
         let mut flow = Self {
             number,
-            station: setup.common.station(),
+            path,
             received: vec![0; connections.len()],
             timeouts: connections.iter().map(BulkConnection::next_timeout).collect(),
             first_timeout: Timestamp::MAX,
@@ -105,7 +105,7 @@ impl BulkFlow {
     pub(crate) fn handle_segment(
         &mut self,
         now: Timestamp,
-        to: Port,
+        to: End,
         connection: u8,
         segment: &Segment,
         wires: &mut FlowWires,
@@ -187,7 +187,7 @@ impl BulkFlow {
         wires: &mut FlowWires,
         act: impl FnOnce(&mut BulkConnection, &mut OwnWires<'_>) -> T,
     ) -> T {
-        let mut outlet = OwnWires { flow: self.number, station: self.station, connection: number, wires };
+        let mut outlet = OwnWires { flow: self.number, path: self.path, connection: number, wires };
         let connection = &mut self.connections[usize::from(number)];
         let done = act(connection, &mut outlet);
         let next = connection.next_timeout();

@@ -5,10 +5,9 @@ mod bulk;
 mod connection;
 mod movie;
 
-use framewire_link::Port;
 use framewire_recording::record::RateSample;
 use framewire_scenario::Scenario;
-use framewire_session::half::ChannelId;
+use framewire_session::half::{ChannelId, End};
 use framewire_session::lifecycle::{FlowOutcome, ReceivedMovie};
 use framewire_session::{ConnectionSettings, Ends, FlowSetup, FrameFates, Halves};
 use framewire_units::{Seed, Timestamp};
@@ -23,6 +22,7 @@ use crate::packet_content::Body;
 use crate::progress::FlowProgress;
 use crate::record::FlowWires;
 use crate::socket::FlowSockets;
+use crate::wires::FlowPath;
 use framewire_world::FlowState;
 
 /// One flow.
@@ -41,7 +41,7 @@ impl Flow {
     pub(crate) fn new(
         scenario: &Scenario,
         setup: &FlowSetup,
-        number: usize,
+        (number, path): (usize, FlowPath),
         largest_packet: u16,
         received: [ReceivedMovie; 2],
     ) -> Result<Self, SimError> {
@@ -54,7 +54,7 @@ impl Flow {
                     further => seed(&[number as u64, further as u64]),
                 };
                 let start_of = |connection| Timestamp::ZERO + start_of(scenario, number, connection);
-                let flow = BulkFlow::new(setup, number, largest_packet, seed_of, start_of)?;
+                let flow = BulkFlow::new(setup, (number, path), largest_packet, seed_of, start_of)?;
                 return Ok(Self::Bulk(Box::new(flow)));
             }
             Ends::Applications(_) => {
@@ -63,8 +63,7 @@ impl Flow {
         };
         let configs =
             |settings: &ConnectionSettings| tcp_configs(setup.name(), settings, largest_packet, seed(&[number as u64]));
-        let place = (number, usize::from(setup.settings().station));
-        let sockets = FlowSockets::open(place, &setup.channels(), configs, Timestamp::ZERO)?;
+        let sockets = FlowSockets::open((number, path), &setup.channels(), configs, Timestamp::ZERO)?;
         let (sending, receiving) = match halves {
             Halves::Datagram(setup) => setup.ends(received),
             Halves::Stream(setup) => setup.ends(received),
@@ -115,7 +114,7 @@ impl Flow {
     pub(crate) fn handle_delivery(
         &mut self,
         now: Timestamp,
-        to: Port,
+        to: End,
         connection: u8,
         body: Body,
         wires: &mut FlowWires,

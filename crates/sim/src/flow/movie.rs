@@ -1,8 +1,7 @@
 //! A flow of the movie: its two ends, its socket, and what they wait for.
 
-use framewire_link::Port;
 use framewire_session::FrameCounts;
-use framewire_session::half::{Arrival, ChannelId};
+use framewire_session::half::{Arrival, ChannelId, End};
 use framewire_session::lifecycle::{FlowEnd, FlowOutcome, MovieReceiving, MovieSending, Notice, Settling};
 use framewire_units::Timestamp;
 
@@ -52,7 +51,7 @@ impl MovieFlow {
     pub(crate) fn handle_delivery(
         &mut self,
         now: Timestamp,
-        (to, channel): (Port, ChannelId),
+        (to, channel): (End, ChannelId),
         body: Body,
         wires: &mut FlowWires,
     ) {
@@ -60,8 +59,8 @@ impl MovieFlow {
             Body::Datagram(_, bytes) => {
                 let arrival = Arrival::Datagram(&bytes);
                 match to {
-                    Port::Sender => self.sending.handle_arrival(now, channel, arrival),
-                    Port::Receiver => self.receiving.handle_arrival(now, channel, arrival),
+                    End::Sender => self.sending.handle_arrival(now, channel, arrival),
+                    End::Receiver => self.receiving.handle_arrival(now, channel, arrival),
                 }
                 self.sockets.recycle(bytes);
                 // Nobody answers what is of the movie.
@@ -96,7 +95,7 @@ impl MovieFlow {
     /// Does what is due at `now`.
     pub(crate) fn advance(&mut self, now: Timestamp, wires: &mut FlowWires) {
         self.sockets.handle_timeout(now, wires);
-        self.sending.receive(now, &mut self.sockets.at(now, Port::Sender, wires));
+        self.sending.receive(now, &mut self.sockets.at(now, End::Sender, wires));
         if !self.sending.has_ended() {
             self.send(now, wires);
         }
@@ -107,7 +106,7 @@ impl MovieFlow {
     fn send(&mut self, now: Timestamp, wires: &mut FlowWires) {
         while self.sending.is_due(now, |channel| self.sockets.is_writable(channel)) {
             let before = self.sockets.queued();
-            self.sending.drive(now, &mut self.sockets.at(now, Port::Sender, wires));
+            self.sending.drive(now, &mut self.sockets.at(now, End::Sender, wires));
             // A socket that says it is writable and takes nothing would be asked for ever.
             if !self.sending.waits_for_room().is_empty() && self.sockets.queued() == before {
                 return;
@@ -135,7 +134,7 @@ impl MovieFlow {
         // Datagrams were handed over as they came: there is nothing to read before the end.
         let is_due = self.receiving.next_timeout().is_some_and(|at| at <= now);
         if has_settled || is_due || self.sockets.have_stream() || self.receiving.has_failed() {
-            let mut sockets = self.sockets.at(now, Port::Receiver, wires);
+            let mut sockets = self.sockets.at(now, End::Receiver, wires);
             while self.receiving.poll(now, &mut sockets) {}
         }
         if has_settled || self.receiving.has_ended() {

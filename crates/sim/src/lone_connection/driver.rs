@@ -1,11 +1,12 @@
 //! The loop: two endpoints, a network, and an application that writes.
 
-use framewire_link::{DropCause, HopRecord, Network, NetworkConfig, Outcome, Port};
+use framewire_link::{DropCause, HopRecord, Network, NetworkConfig, Outcome};
+use framewire_session::half::End;
 use framewire_tcp::{Endpoint, Segment, TcpConfig};
 use framewire_units::{DataSize, Duration, Seed, Timestamp};
 
 use super::{LoneConnection, TcpOutcome, TcpSample, Traffic};
-use crate::wires::{Recorder, WireEvent, Wires};
+use crate::wires::{FlowPath, Recorder, WireEvent, Wires};
 
 /// What the application writes at once, as the program does that collects the kernel's side.
 const CHUNK: u64 = 65_536;
@@ -50,6 +51,7 @@ pub(super) struct Driver {
     client: Endpoint,
     server: Endpoint,
     wires: Wires<Segment, Drops>,
+    path: FlowPath,
     traffic: Traffic,
     /// Bytes that the application has and the socket did not take.
     pending: u64,
@@ -74,7 +76,8 @@ impl Driver {
         Self {
             client: Endpoint::client(&config(&connection.sender), origin),
             server: Endpoint::server(&config(&connection.receiver)),
-            wires: Wires::new(network, is_local(&connection.network), Drops::default()),
+            wires: Wires::new(network, Drops::default()),
+            path: FlowPath::between_two_hosts(is_local(&connection.network)),
             traffic: connection.traffic,
             pending: if bulk { u64::MAX } else { 0 },
             next_frame: if bulk { Timestamp::MAX } else { origin },
@@ -183,10 +186,10 @@ impl Driver {
         }
     }
 
-    fn handle_segment(&mut self, now: Timestamp, to: Port, segment: &Segment) {
+    fn handle_segment(&mut self, now: Timestamp, to: End, segment: &Segment) {
         let delay = now.saturating_since(segment.sent);
         match to {
-            Port::Receiver => {
+            End::Receiver => {
                 if segment.payload > 0 {
                     self.forward.add(delay);
                 }
@@ -197,7 +200,7 @@ impl Driver {
                 }
                 self.transmit_server(now);
             }
-            Port::Sender => {
+            End::Sender => {
                 self.backward.add(delay);
                 self.client.handle_segment(now, segment);
                 self.transmit_client(now);
@@ -208,8 +211,8 @@ impl Driver {
     fn transmit_client(&mut self, now: Timestamp) {
         while let Some(segment) = self.client.poll_transmit(now) {
             self.segments += u64::from(segment.payload > 0);
-            self.wires.send(now, Port::Sender, 0, segment.packet_size(), segment);
-            if !self.wires.is_local() {
+            self.wires.send(now, End::Sender, self.path, segment.packet_size(), segment);
+            if !self.path.is_local {
                 self.client.handle_released(now, segment.payload);
             }
         }
@@ -218,7 +221,7 @@ impl Driver {
     fn transmit_server(&mut self, now: Timestamp) {
         while let Some(segment) = self.server.poll_transmit(now) {
             self.acknowledgements += 1;
-            self.wires.send(now, Port::Receiver, 0, segment.packet_size(), segment);
+            self.wires.send(now, End::Receiver, self.path, segment.packet_size(), segment);
         }
     }
 }

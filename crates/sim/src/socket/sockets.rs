@@ -1,8 +1,7 @@
 //! The sockets of a flow at both of its hosts: what its channels ask for, in virtual time.
 
-use framewire_link::Port;
 use framewire_recording::record::FlowSample;
-use framewire_session::half::{Arrival, ChannelId, Channels};
+use framewire_session::half::{Arrival, ChannelId, Channels, End};
 use framewire_session::lifecycle::{Came, HostSockets};
 use framewire_session::{ChannelSetup, MOVIE_CHANNEL, SendBuffer, SocketsSetup};
 use framewire_tcp::{Segment, TcpConfig};
@@ -14,6 +13,7 @@ use super::udp::{BufferPool, SendMemory};
 use crate::error::SimError;
 use crate::packet_content::PacketContent;
 use crate::record::FlowWires;
+use crate::wires::FlowPath;
 
 /// Bytes that one read takes, as in the emulated world.
 const READ_SIZE: usize = 65_536;
@@ -24,7 +24,7 @@ const DEFAULT_SEND_BUFFER: DataSize = DataSize::from_bytes(212_992);
 /// The sockets of both ends of a flow.
 pub(crate) struct FlowSockets {
     flow: usize,
-    station: usize,
+    path: FlowPath,
     channels: Vec<Channel>,
     pool: BufferPool,
 }
@@ -46,13 +46,13 @@ enum Sockets {
 }
 
 impl FlowSockets {
-    /// Those of flow number `flow`, whose sender is on a wireless station; its connections are opened at `now`, and have the
+    /// Those of flow number `flow`, whose packets travel on `path`; its connections are opened at `now`, and have the
     /// endpoints that `configs` makes for the sender and the receiver.
     ///
     /// # Errors
     /// When there are no such endpoints.
     pub(crate) fn open(
-        (flow, station): (usize, usize),
+        (flow, path): (usize, FlowPath),
         setups: &[ChannelSetup],
         configs: impl Fn(&framewire_session::ConnectionSettings) -> Result<(TcpConfig, TcpConfig), SimError>,
         now: Timestamp,
@@ -63,7 +63,7 @@ impl FlowSockets {
             let sockets = match &setup.sockets {
                 SocketsSetup::Stream(opened_by, settings) => {
                     let (sender, receiver) = configs(settings)?;
-                    let place = (flow, station, id);
+                    let place = (flow, path, id);
                     Sockets::Stream(Box::new(Connection::open(place, &sender, &receiver, *opened_by, now)))
                 }
                 SocketsSetup::Datagram([sender, _]) => match sender.send_buffer {
@@ -79,11 +79,11 @@ impl FlowSockets {
             Ok(Channel { id, is_media: setup.is_media(), sockets })
         };
         let channels = setups.iter().map(open).collect::<Result<_, SimError>>()?;
-        Ok(Self { flow, station, channels, pool: BufferPool::default() })
+        Ok(Self { flow, path, channels, pool: BufferPool::default() })
     }
 
     /// Those of one host at a moment, with the network that they send to.
-    pub(crate) fn at<'a>(&'a mut self, now: Timestamp, host: Port, wires: &'a mut FlowWires) -> SocketsAt<'a> {
+    pub(crate) fn at<'a>(&'a mut self, now: Timestamp, host: End, wires: &'a mut FlowWires) -> SocketsAt<'a> {
         SocketsAt { sockets: self, now, host, wires }
     }
 
@@ -91,7 +91,7 @@ impl FlowSockets {
     pub(crate) fn handle_segment(
         &mut self,
         now: Timestamp,
-        (to, id): (Port, ChannelId),
+        (to, id): (End, ChannelId),
         segment: &Segment,
         wires: &mut FlowWires,
     ) {
@@ -208,7 +208,7 @@ fn wrong_kind(operation: &'static str) -> SocketError {
 pub(crate) struct SocketsAt<'a> {
     sockets: &'a mut FlowSockets,
     now: Timestamp,
-    host: Port,
+    host: End,
     wires: &'a mut FlowWires,
 }
 
@@ -235,13 +235,12 @@ impl Channels for SocketsAt<'_> {
     /// The receiver's sockets have room for what little they say.
     fn send(&mut self, id: ChannelId, datagram: &[u8], sequence: Option<u32>) -> Result<DatagramSend, SocketError> {
         let bytes = DataSize::from_bytes(datagram.len() as u64);
-        let is_charged = self.host == Port::Sender && self.wires.is_local();
+        let is_charged = self.host == End::Sender && self.sockets.path.is_local;
         if is_charged && self.sockets.memory(id).is_some_and(|memory| !memory.admit(bytes)) {
             return Ok(DatagramSend::WouldBlock);
         }
         let content = PacketContent::datagram(self.sockets.flow, id, sequence, self.sockets.pool.filled(datagram));
-        let station = if self.host == Port::Sender { self.sockets.station } else { 0 };
-        self.wires.send(self.now, self.host, station, content.packet_size(), content);
+        self.wires.send(self.now, self.host, self.sockets.path, content.packet_size(), content);
         Ok(DatagramSend::Sent)
     }
 

@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 
-use framewire_link::Port;
 use framewire_recording::record::FlowSample;
 use framewire_session::half::{ChannelId, End};
 use framewire_tcp::{Endpoint, Segment, TcpConfig};
@@ -11,11 +10,12 @@ use framewire_units::Timestamp;
 
 use crate::packet_content::PacketContent;
 use crate::record::FlowWires;
+use crate::wires::FlowPath;
 
 /// A connection with both its ends, either of which may have opened it.
 pub(crate) struct Connection {
     flow: usize,
-    station: usize,
+    path: FlowPath,
     channel: ChannelId,
     pub(crate) sender: Endpoint,
     receiver: Endpoint,
@@ -51,10 +51,10 @@ pub(crate) fn endpoint_sample(sender: &Endpoint, at: Timestamp) -> FlowSample {
 }
 
 impl Connection {
-    /// A connection of a channel of flow number `flow`, whose sender is on a wireless station; the SYN of the end that opens it is ready
+    /// A connection of a channel of flow number `flow`, whose packets travel on `path`; the SYN of the end that opens it is ready
     /// to be sent at `now`.
     pub(crate) fn open(
-        (flow, station, channel): (usize, usize, ChannelId),
+        (flow, path, channel): (usize, FlowPath, ChannelId),
         sender: &TcpConfig,
         receiver: &TcpConfig,
         opened_by: End,
@@ -65,17 +65,17 @@ impl Connection {
             End::Receiver => (Endpoint::server(sender), Endpoint::client(receiver, now)),
         };
         let (bytes, requests) = (ByteQueue::default(), ByteQueue::default());
-        Self { flow, station, channel, sender, receiver, bytes, requests, buffer: Vec::new() }
+        Self { flow, path, channel, sender, receiver, bytes, requests, buffer: Vec::new() }
     }
 
     /// A segment comes out at a host; what it sets off is sent.
-    pub(crate) fn handle_segment(&mut self, now: Timestamp, to: Port, segment: &Segment, wires: &mut FlowWires) {
+    pub(crate) fn handle_segment(&mut self, now: Timestamp, to: End, segment: &Segment, wires: &mut FlowWires) {
         match to {
-            Port::Receiver => {
+            End::Receiver => {
                 self.receiver.handle_segment(now, segment);
                 self.transmit_receiver(now, wires);
             }
-            Port::Sender => {
+            End::Sender => {
                 self.sender.handle_segment(now, segment);
                 self.transmit_sender(now, wires);
             }
@@ -110,8 +110,8 @@ impl Connection {
     fn transmit_sender(&mut self, now: Timestamp, wires: &mut FlowWires) {
         while let Some(segment) = self.sender.poll_transmit(now) {
             let content = PacketContent::segment(self.flow, self.channel.0, segment);
-            wires.send(now, Port::Sender, self.station, segment.packet_size(), content);
-            if !wires.is_local() {
+            wires.send(now, End::Sender, self.path, segment.packet_size(), content);
+            if !self.path.is_local {
                 self.sender.handle_released(now, segment.payload);
             }
         }
@@ -122,8 +122,8 @@ impl Connection {
         while let Some(segment) = self.receiver.poll_transmit(now) {
             wires.send(
                 now,
-                Port::Receiver,
-                0,
+                End::Receiver,
+                self.path,
                 segment.packet_size(),
                 PacketContent::segment(self.flow, self.channel.0, segment),
             );
@@ -132,25 +132,25 @@ impl Connection {
     }
 
     /// The endpoint at a host.
-    pub(crate) fn endpoint(&self, at: Port) -> &Endpoint {
+    pub(crate) fn endpoint(&self, at: End) -> &Endpoint {
         match at {
-            Port::Sender => &self.sender,
-            Port::Receiver => &self.receiver,
+            End::Sender => &self.sender,
+            End::Receiver => &self.receiver,
         }
     }
 
-    fn transmit(&mut self, now: Timestamp, from: Port, wires: &mut FlowWires) {
+    fn transmit(&mut self, now: Timestamp, from: End, wires: &mut FlowWires) {
         match from {
-            Port::Sender => self.transmit_sender(now, wires),
-            Port::Receiver => self.transmit_receiver(now, wires),
+            End::Sender => self.transmit_sender(now, wires),
+            End::Receiver => self.transmit_receiver(now, wires),
         }
     }
 
     /// Reads up to `most` bytes at a host; nothing read, nothing there.
-    pub(crate) fn read(&mut self, now: Timestamp, at: Port, most: usize, wires: &mut FlowWires) -> &[u8] {
+    pub(crate) fn read(&mut self, now: Timestamp, at: End, most: usize, wires: &mut FlowWires) -> &[u8] {
         let (endpoint, bytes) = match at {
-            Port::Sender => (&mut self.sender, &mut self.requests),
-            Port::Receiver => (&mut self.receiver, &mut self.bytes),
+            End::Sender => (&mut self.sender, &mut self.requests),
+            End::Receiver => (&mut self.receiver, &mut self.bytes),
         };
         let count = endpoint.read(now, most as u64) as usize;
         bytes.read(count, &mut self.buffer);
@@ -164,13 +164,13 @@ impl Connection {
     pub(crate) fn write(
         &mut self,
         now: Timestamp,
-        at: Port,
+        at: End,
         bytes: &[u8],
         wires: &mut FlowWires,
     ) -> Result<usize, SocketError> {
         let (endpoint, queue) = match at {
-            Port::Sender => (&mut self.sender, &mut self.bytes),
-            Port::Receiver => (&mut self.receiver, &mut self.requests),
+            End::Sender => (&mut self.sender, &mut self.bytes),
+            End::Receiver => (&mut self.receiver, &mut self.requests),
         };
         if endpoint.has_failed() {
             return Err(timed_out());
@@ -183,17 +183,17 @@ impl Connection {
     }
 
     /// Ends the stream of a host after what was written, as shutdown(2) and close(2) do.
-    pub(crate) fn finish(&mut self, now: Timestamp, at: Port, wires: &mut FlowWires) {
+    pub(crate) fn finish(&mut self, now: Timestamp, at: End, wires: &mut FlowWires) {
         match at {
-            Port::Sender => self.sender.finish(now),
-            Port::Receiver => self.receiver.finish(now),
+            End::Sender => self.sender.finish(now),
+            End::Receiver => self.receiver.finish(now),
         }
         self.transmit(now, at, wires);
     }
 
     /// Ends the sender's stream.
     pub(crate) fn close(&mut self, now: Timestamp, wires: &mut FlowWires) {
-        self.finish(now, Port::Sender, wires);
+        self.finish(now, End::Sender, wires);
     }
 }
 
@@ -272,23 +272,24 @@ mod tests {
         );
         let network = Network::new(&network, Seed(1)).expect("it can be");
         let recording = Recording { deliveries: true, ..Recording::default() };
-        let mut wires = FlowWires::new(network, false, PacketRecorder::new(recording, vec![vec![]]));
+        let mut wires = FlowWires::new(network, PacketRecorder::new(recording, vec![vec![]]));
         let config = TcpConfig { no_delay: true, ..TcpConfig::default() };
         let at = Timestamp::from_millis;
-        let mut connection = Connection::open((0, 0, ChannelId(0)), &config, &config, End::Receiver, at(0));
+        let path = FlowPath::between_two_hosts(false);
+        let mut connection = Connection::open((0, path, ChannelId(0)), &config, &config, End::Receiver, at(0));
         // The sender waits: nothing goes before the receiver's first write, which finds no connection yet.
-        assert_eq!(connection.write(at(0), Port::Sender, b"unasked", &mut wires), Ok(0));
-        assert_eq!((wires.entered(), connection.write(at(0), Port::Receiver, b"please", &mut wires)), (0, Ok(0)));
+        assert_eq!(connection.write(at(0), End::Sender, b"unasked", &mut wires), Ok(0));
+        assert_eq!((wires.entered(), connection.write(at(0), End::Receiver, b"please", &mut wires)), (0, Ok(0)));
         assert_eq!(wires.entered(), 1, "its SYN");
         settle(&mut connection, &mut wires, at(0), at(25));
         assert!(connection.receiver.is_established());
-        assert_eq!(connection.write(at(25), Port::Receiver, b"please", &mut wires), Ok(6));
+        assert_eq!(connection.write(at(25), End::Receiver, b"please", &mut wires), Ok(6));
         settle(&mut connection, &mut wires, at(25), at(40));
-        assert_eq!(connection.read(at(40), Port::Sender, 100, &mut wires), b"please");
-        assert_eq!(connection.write(at(40), Port::Sender, &[7; 30_000], &mut wires), Ok(30_000));
+        assert_eq!(connection.read(at(40), End::Sender, 100, &mut wires), b"please");
+        assert_eq!(connection.write(at(40), End::Sender, &[7; 30_000], &mut wires), Ok(30_000));
         settle(&mut connection, &mut wires, at(40), at(400));
-        assert_eq!(connection.read(at(400), Port::Receiver, 1 << 20, &mut wires), [7; 30_000]);
-        assert!(connection.read(at(400), Port::Sender, 100, &mut wires).is_empty());
+        assert_eq!(connection.read(at(400), End::Receiver, 1 << 20, &mut wires), [7; 30_000]);
+        assert!(connection.read(at(400), End::Sender, 100, &mut wires).is_empty());
         connection.close(at(400), &mut wires);
         settle(&mut connection, &mut wires, at(400), at(500));
         assert!(connection.receiver.has_ended() && !connection.sender.has_ended());
