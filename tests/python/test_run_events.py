@@ -97,6 +97,39 @@ def test_what_was_lost_given_up_and_is_under_way_comes_to_what_was_offered(
     assert last["vtp"]["lost"] > 0
 
 
+@pytest.mark.parametrize("transport", ["tcp", "http"])
+@pytest.mark.parametrize("world", WORLDS)
+def test_what_is_on_its_way_when_a_run_is_stopped_is_neither_lost_nor_given_up(
+    world: str, transport: str, film: Path, tmp_path: Path
+) -> None:
+    """A connection without loss, slower than the movie, has frames on their way at any time.
+
+    Ten minutes in the simulated world, which has seconds of work with them on any machine.
+    """
+    long = tmp_path / "long.m2v"
+    long.write_bytes(film.read_bytes() * (2 if world == "emulated" else 300))
+    narrow = text(long).replace('"10 Mbit/s"', '"1 Mbit/s"')
+    waiting = 'playout.policy = "stall"\n'
+    scenario = f'{narrow[: narrow.index("[[flow]]")]}{waiting}[[flow]]\ntransport = "{transport}"\n'
+    told: list[Event] = []
+    is_stopped = False
+    with framewire.start(scenario, world=world, out=tmp_path / "out") as handle:
+        for event in handle.events:
+            if event["event"] == "progress":
+                told.append(event)
+                if event["arrived"] > 5 and not is_stopped:
+                    is_stopped = True
+                    handle.stop()
+        frames = handle.result().frames
+    end = told[-1]
+    assert (end["state"], end["lost"], end["given_up"]) == ("done", 0, 0)
+    assert end["under_way"] == end["offered"] - end["arrived"] > 0
+    assert 0 < end["offered"] < frames.height
+    # Where the stream ends, the frame that was cut looks whole until it is known what its sender wrote.
+    assert 0 <= end["arrived"] - frames.filter("complete").height <= 1
+    assert frames.filter(pl.col("fate") == "lost").is_empty()
+
+
 @pytest.mark.parametrize("world", WORLDS)
 def test_a_run_that_is_stopped_at_its_first_frames_ends_soon(world: str, film: Path, tmp_path: Path) -> None:
     """Two minutes; twenty in the simulated world, which has seconds of work with them on any machine."""

@@ -12,6 +12,10 @@ pub struct FrameCounts {
     /// Known to be lost: at the sender, because its socket or its device had no room for all of them; at the receiver, because
     /// something of them did not come.
     pub lost: u32,
+    /// What the sender still had when it was stopped.
+    pub cut_off: u32,
+    /// The sender was stopped: what is on its way then is neither lost nor given up.
+    pub stopped: bool,
 }
 
 /// Where the frames of a flow are. Those that were offered are all others together.
@@ -25,19 +29,21 @@ pub struct FrameFates {
     pub given_up: u32,
     /// Known to be lost.
     pub lost: u32,
-    /// Waiting at the sender or in the network; or lost as a whole, which nobody knows yet.
+    /// Waiting at the sender or in the network, at the end of a flow that was stopped, too; or lost as a whole, which nobody
+    /// knows yet.
     pub under_way: u32,
 }
 
 impl FrameCounts {
-    /// Given up by the sender, or known to be lost.
+    /// What did not leave the sender whole: given up, cut off, or known to be lost.
     pub fn missing(self) -> u32 {
-        self.given_up + self.lost
+        self.given_up + self.cut_off + self.lost
     }
 }
 
 impl FrameFates {
-    /// Of what both ends know; `has_ended` where nothing more will come.
+    /// Of what both ends know; `has_ended` where nothing more will come. Of a flow that was stopped nobody knows whether what
+    /// is missing would have come.
     ///
     /// A frame of which its sender's device dropped a part comes with something missing: both ends know of it. So before the end
     /// the larger count is what is known to be lost, which is never too large.
@@ -46,7 +52,8 @@ impl FrameFates {
         let arrived = receiver.arrived.min(offered);
         let given_up = sender.given_up.min(offered - arrived);
         let rest = offered - arrived - given_up;
-        let lost = if has_ended { rest } else { sender.lost.max(receiver.lost).min(rest) };
+        let is_all_known = has_ended && !sender.stopped;
+        let lost = if is_all_known { rest } else { sender.lost.max(receiver.lost).min(rest) };
         Self { offered, arrived, given_up, lost, under_way: rest - lost }
     }
 }
@@ -55,8 +62,9 @@ impl FrameFates {
 mod tests {
     use super::*;
 
-    const SENDER: FrameCounts = FrameCounts { offered: 100, given_up: 20, arrived: 0, lost: 7 };
-    const RECEIVER: FrameCounts = FrameCounts { offered: 0, given_up: 0, arrived: 60, lost: 5 };
+    const NONE: FrameCounts = FrameCounts { offered: 0, given_up: 0, arrived: 0, lost: 0, cut_off: 0, stopped: false };
+    const SENDER: FrameCounts = FrameCounts { offered: 100, given_up: 20, lost: 7, ..NONE };
+    const RECEIVER: FrameCounts = FrameCounts { arrived: 60, lost: 5, ..NONE };
 
     #[test]
     fn a_frame_of_which_both_ends_know_is_lost_once_and_the_rest_is_under_way() {
@@ -70,6 +78,14 @@ mod tests {
     fn what_is_under_way_at_the_end_is_lost() {
         let fates = FrameFates { offered: 100, arrived: 60, given_up: 20, lost: 20, under_way: 0 };
         assert_eq!(FrameFates::of(SENDER, RECEIVER, true), fates);
+    }
+
+    #[test]
+    fn what_is_under_way_when_a_flow_is_stopped_stays_so() {
+        let sender = FrameCounts { cut_off: 3, stopped: true, ..SENDER };
+        let fates = FrameFates { offered: 100, arrived: 60, given_up: 20, lost: 7, under_way: 13 };
+        assert_eq!(FrameFates::of(sender, RECEIVER, true), fates);
+        assert_eq!(sender.missing(), 30, "none of these has left as a whole");
     }
 
     #[test]

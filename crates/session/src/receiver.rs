@@ -132,6 +132,8 @@ pub struct ReceiverSession {
     early: Option<Vec<EarlyDatagram>>,
     /// Nothing more comes.
     ended: bool,
+    /// Frames that were known to lack something when that was said.
+    lost_before_end: Option<u32>,
 }
 
 impl ReceiverSession {
@@ -143,8 +145,8 @@ impl ReceiverSession {
         };
         let channels = vec![Channel { id: MOVIE_CHANNEL, kind }];
         let reception = Reception::new(log);
-        let (sound, requests, early) = Default::default();
-        Self { half, channels, sound, reception, reports: Vec::new(), requests, early, ended: false }
+        let (sound, requests, early, lost_before_end) = Default::default();
+        Self { half, channels, sound, reception, reports: Vec::new(), requests, early, ended: false, lost_before_end }
     }
 
     /// The same over these channels.
@@ -212,6 +214,7 @@ impl ReceiverSession {
         if std::mem::replace(&mut self.ended, true) {
             return;
         }
+        self.lost_before_end = Some(self.incomplete_frames());
         if let Some(requests) = &mut self.requests {
             requests.handle_close(now);
         }
@@ -303,6 +306,11 @@ impl ReceiverSession {
     /// Frames of which something arrived, and something was missing, so far.
     pub(crate) fn incomplete_frames(&self) -> u32 {
         self.reception.log.incomplete_frames
+    }
+
+    /// Frames that were known to lack something while it went on: what the end cut off may have been on its way.
+    pub(crate) fn lost_frames(&self) -> u32 {
+        self.lost_before_end.unwrap_or_else(|| self.incomplete_frames())
     }
 
     /// What was recorded.

@@ -105,11 +105,15 @@ impl SenderSession {
     pub(crate) fn stop(&mut self, now: Timestamp) {
         self.stopped = true;
         self.end_signalled = true;
+        self.drain_events();
+        let given_up = self.counts.given_up;
         self.half.handle_abort(now);
         if let Some(sound) = &mut self.sound {
             sound.handle_abort(now);
         }
         self.drain_events();
+        self.counts.cut_off += self.counts.given_up - given_up;
+        self.counts.given_up = given_up;
     }
 
     /// What it knows of its frames.

@@ -1,6 +1,6 @@
 //! Counters that the flow's threads write and the main thread shows.
 
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use framewire_kernel::{FlowLateness, Wakes};
 use framewire_session::{FrameCounts, FrameFates};
@@ -16,6 +16,7 @@ pub struct FlowProgress {
     offered: AtomicU32,
     given_up: AtomicU32,
     without_room: AtomicU32,
+    stopped: AtomicBool,
     arrived: AtomicU32,
     incomplete: AtomicU32,
     bytes: AtomicU64,
@@ -36,6 +37,7 @@ impl FlowProgress {
         self.offered.store(counts.offered, Ordering::Relaxed);
         self.given_up.store(counts.given_up, Ordering::Relaxed);
         self.without_room.store(counts.lost, Ordering::Relaxed);
+        self.stopped.store(counts.stopped, Ordering::Relaxed);
     }
 
     /// Adds payload that arrived, and says how many frames are whole and how many came with something missing.
@@ -55,6 +57,7 @@ impl FlowProgress {
             offered: read(&self.offered),
             given_up: read(&self.given_up),
             lost: read(&self.without_room),
+            stopped: self.stopped.load(Ordering::Relaxed),
             ..FrameCounts::default()
         };
         match (self.application, sender.offered) {

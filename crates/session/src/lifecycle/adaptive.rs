@@ -126,7 +126,7 @@ impl AdaptiveServing {
 
     /// What it knows of its frames.
     pub fn counts(&self) -> FrameCounts {
-        self.sender.counts()
+        FrameCounts { stopped: self.stopped, ..self.sender.counts() }
     }
 
     fn status(&self, receiver: Option<String>) -> FlowStatus {

@@ -93,9 +93,9 @@ impl MovieReceiving {
         (self.session.complete_frames(), self.session.incomplete_frames())
     }
 
-    /// The same as what this end knows of the frames.
+    /// What this end knows of the frames; those that its end cut off may have been on their way, and are not lost.
     pub fn counts(&self) -> FrameCounts {
-        let (arrived, lost) = self.frames();
+        let (arrived, lost) = (self.session.complete_frames(), self.session.lost_frames());
         FrameCounts { arrived, lost, ..FrameCounts::default() }
     }
 

@@ -113,7 +113,7 @@ impl MovieSending {
 
     /// Counters for a progress display.
     pub fn counts(&self) -> FrameCounts {
-        self.session.counts()
+        FrameCounts { stopped: matches!(self.phase, Phase::Ended(FlowStatus::Partial)), ..self.session.counts() }
     }
 
     /// What the flow leaves behind at its sender, now that it has ended, where the receiver is elsewhere.
@@ -209,6 +209,6 @@ impl FlowEnd for MovieSending {
     }
 
     fn progress(&self) -> EndProgress {
-        EndProgress { frames: self.session.counts(), is_draining: self.is_draining() }
+        EndProgress { frames: self.counts(), is_draining: self.is_draining() }
     }
 }

@@ -212,6 +212,25 @@ fn a_sender_that_is_stopped_has_ended_partly_and_waits_for_nobody() {
 }
 
 #[test]
+fn what_a_sender_still_has_when_it_is_stopped_was_not_given_up() {
+    for fails in [false, true] {
+        let (mut sending, _) = ends("tcp");
+        let mut host = Host { room: 1_000, ..Host::default() };
+        sending.drive(Timestamp::ZERO, &mut host);
+        let before = sending.counts();
+        assert!(before.offered > 0 && !before.stopped);
+        if fails {
+            sending.fail(ms(30), "it broke".to_owned());
+        } else {
+            sending.stop(ms(30));
+        }
+        let after = sending.counts();
+        assert_eq!((after.offered, after.given_up, after.lost), (before.offered, 0, 0));
+        assert_eq!((after.cut_off, after.stopped), (1, !fails), "what was being written");
+    }
+}
+
+#[test]
 fn a_socket_that_breaks_while_it_drains_fails_the_flow_with_its_own_words() {
     let (mut sending, receiving) = ends("tcp");
     let mut host = Host { room: 1 << 20, ..Host::default() };
