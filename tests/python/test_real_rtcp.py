@@ -172,11 +172,9 @@ def test_reports_of_gstreamer_are_taken(film: Path, tmp_path: Path) -> None:
     assert process.returncode == 0, said
     rows = reported(tmp_path / "sent")
     assert rows.height >= 1
-    # Of a source that it knows from a report before its first packet, GStreamer 1.22 takes the number before that one's
-    # as seen (RFC 3550, A.1: max_seq = seq - 1), and so counts a turn of the numbers where they begin at 0.
-    turns = rows["highest_sequence"] // 2**16
-    assert (turns <= 1).all()
-    assert ((rows["lost"] - turns * 2**16).abs() <= 1).all()
+    assert (rows["lost"].abs() <= 1).all()
+    # Counted from the first packet on: a second of this film are some hundred.
+    assert rows["highest_sequence"].is_between(1, 10_000).all()
     trips = rows["round_trip_ns"].drop_nulls()
     assert len(trips) >= 1 and trips.is_between(0, 100_000_000).all(), trips
 

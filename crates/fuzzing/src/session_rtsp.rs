@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use framewire_scenario::Scenario;
 use framewire_session::half::{Arrival, ChannelId, Half};
-use framewire_session::{FlowSetup, ReceiverSession, SenderSession, SendingPlan};
+use framewire_session::{FlowSetup, ReceiverSession, RtpSeed, SenderSession, SendingPlan};
 use framewire_units::{Duration, Timestamp};
 use framewire_wire::rtsp::{Item, Reader};
 
@@ -23,7 +23,7 @@ static FLOWS: LazyLock<[FlowSetup; 4]> = LazyLock::new(|| {
         let text = format!("[[flow]]\ntransport = \"{transport}\"\nrtcp = \"{rtcp}\"");
         let scenario = Scenario::parse(&text, &[]).expect("invariant: it is well formed");
         let plan = SendingPlan::new(movie(), Timestamp::ZERO);
-        FlowSetup::of_movie(&scenario.flows[0], plan, 1).expect("invariant: RTP carries MPEG video")
+        FlowSetup::of_movie(&scenario.flows[0], plan, RtpSeed::default()).expect("invariant: RTP carries MPEG video")
     })
 });
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use framewire_scenario::{Pacing, Scenario};
 use framewire_session::half::Arrival;
 use framewire_session::served::{CONNECTION, Catalogue, Client, ServingPolicy, Opening, Title, http_client, rtsp_client};
-use framewire_session::{FlowSetup, SendingPlan, StreamSetup};
+use framewire_session::{FlowSetup, RtpSeed, SendingPlan, StreamSetup};
 use framewire_units::{Duration, Seed, Timestamp};
 use framewire_wire::rtsp::{Item, Reader};
 
@@ -32,7 +32,7 @@ fn setup(transport: &str) -> StreamSetup {
     let scenario = Scenario::parse(&format!("[[flow]]\ntransport = \"{transport}\""), &[]);
     let scenario = scenario.expect("invariant: it is well formed");
     let plan = SendingPlan::new(movie(), Timestamp::ZERO);
-    match FlowSetup::of_movie(&scenario.flows[0], plan, 1).expect("invariant: it carries MPEG video") {
+    match FlowSetup::of_movie(&scenario.flows[0], plan, RtpSeed::default()).expect("invariant: it carries MPEG video") {
         FlowSetup::Stream(setup) => setup,
         _ => panic!("it goes over a connection"),
     }

@@ -18,7 +18,7 @@ pub(crate) fn run(data: &[u8]) {
 fn converse(data: &[u8]) {
     let bandwidth = RtcpBandwidth::of_session(Bitrate::from_kbps(64));
     let settings = Settings { ssrc: 1, name: "fuzzed".to_owned(), bandwidth, ..Settings::default() };
-    let mut participant = Participant::new(settings, Timestamp::ZERO, Seed(1)).expect("the name is short");
+    let mut participant = Participant::new(settings, Timestamp::ZERO, Seed(1).stream("rtcp", &[1])).expect("the name is short");
     let mut now = Timestamp::ZERO;
     for piece in data.split(|&byte| byte == 0xF7) {
         let Some((&kind, rest)) = piece.split_first() else { continue };

@@ -6,7 +6,7 @@ use framewire_endpoint::random_session;
 use framewire_media::access_unit::Codec;
 use framewire_real::{ClientOptions, DescribedStreams, Event, RealError, ReceiveOptions, Received, SendOptions, Sent};
 use framewire_sim::Cancel;
-use framewire_units::{DataSize, Duration};
+use framewire_units::{DataSize, Duration, Seed};
 use framewire_wire::rtsp::Account;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
@@ -46,7 +46,7 @@ fn send_movie(
         patience: time("patience", patience_s)?,
         delay: Duration::try_from_secs_f64(delay_s).map_err(|_| refusal(format!("a delay of {delay_s} s")))?,
         directory,
-        ssrc: random_session().map_err(failure)? as u32,
+        seed: Seed(random_session().map_err(failure)?),
         session,
         description: sdp,
     };

@@ -9,7 +9,7 @@ use framewire_recording::summary::Summary;
 use framewire_recording::{SentRecords, WriteError, network_packets, read_received, transits, write_run};
 use framewire_scenario::Scenario;
 use framewire_session::lifecycle::FlowOutcome;
-use framewire_session::{FlowRecording, FlowSetup};
+use framewire_session::{FlowRecording, FlowSetup, RtpSeed};
 use framewire_world::{
     Content, FlowPackets, RunDescription, contradiction, flow_log, load_sound, received_file, received_sound,
     write_documents,
@@ -148,8 +148,8 @@ impl Side {
     fn setup(&self, scenario: &Scenario, content: &Content, out: &Path) -> Result<FlowSetup, RealError> {
         let flow = scenario.flows.first().ok_or_else(|| self.error("scenario.toml has no flow"))?;
         let plan = content.sending_plan().expect("invariant: it was loaded with a movie");
-        let ssrc = self.document["ssrc"].as_u64().and_then(|ssrc| u32::try_from(ssrc).ok()).unwrap_or(0);
-        let setup = FlowSetup::of_movie(flow, plan, ssrc)?;
+        // What its streams drew does not matter to what it brought.
+        let setup = FlowSetup::of_movie(flow, plan, RtpSeed::default())?;
         Ok(setup.recorded(FlowRecording::in_directory(Some(out.into()))))
     }
 

@@ -11,9 +11,11 @@ use framewire_recording::{SentRecords, WriteError};
 use framewire_scenario::Scenario;
 use framewire_session::half::End;
 use framewire_session::lifecycle::{FlowEnd, FlowOutcome, MovieSending};
-use framewire_session::{Announcement, ChannelSetup, FlowRecording, FlowSetup, SocketsSetup, rtcp_records_of_sender};
+use framewire_session::{
+    Announcement, ChannelSetup, FlowRecording, FlowSetup, RtpSeed, SocketsSetup, rtcp_records_of_sender,
+};
 use framewire_sockets::wait_watching;
-use framewire_units::{Duration, Timestamp};
+use framewire_units::{Duration, Seed, Timestamp};
 use framewire_wire::exchange::Kind;
 use framewire_wire::sdp;
 use framewire_world::{
@@ -38,8 +40,8 @@ pub struct SendOptions {
     pub delay: Duration,
     /// The directory of this end, which exists.
     pub directory: PathBuf,
-    /// Its synchronisation source in RTP (RFC 3550, section 8.1: drawn at random).
-    pub ssrc: u32,
+    /// Of what its streams of RTP draw, drawn at random itself (RFC 3550, sections 5.1 and 8.1).
+    pub seed: Seed,
     /// Where a session description is written by which other programs receive the stream (RFC 8866); only for RTP.
     pub description: Option<PathBuf>,
     /// A number by which both ends know that they recorded the same stream; drawn at random.
@@ -77,7 +79,7 @@ pub fn send(
     listener: &mut Listener<'_>,
 ) -> Result<Sent, RealError> {
     let setup = flow_setup(scenario, content, options)?;
-    let announcement = Announcement::of(&setup, options.ssrc)
+    let announcement = Announcement::of(&setup)
         .ok_or_else(|| RealError::Input(format!("{} sends no movie by itself", setup.transport())))?;
     if let Some(file) = &options.description {
         describe(&announcement, &setup, content, options.peer, file)?;
@@ -170,6 +172,11 @@ fn describe(
     Ok(fs::write(file, text).map_err(|error| WriteError::new(file.to_owned(), &error))?)
 }
 
+/// The synchronisation source of the picture (RFC 3550, section 3).
+fn source_of(announcement: &Announcement) -> u32 {
+    announcement.origin.map_or(0, |origin| origin.ssrc)
+}
+
 fn seconds(nanos: u64) -> f64 {
     Duration::from_nanos(nanos).as_secs_f64()
 }
@@ -183,7 +190,7 @@ fn flow_setup(scenario: &Scenario, content: &Content, options: &SendOptions) -> 
         return Err(RealError::Input(reason));
     }
     let plan = content.sending_plan().ok_or_else(|| RealError::Input("there is no movie to be sent".to_owned()))?;
-    let setup = FlowSetup::between_machines(flow, plan, options.ssrc)?;
+    let setup = FlowSetup::between_machines(flow, plan, RtpSeed { seed: options.seed, flow: 0 })?;
     check_ports(&setup, options.peer)?;
     if let Some(reason) = not_between_machines(&setup) {
         return Err(RealError::Input(format!("{}: {reason}", setup.transport())));
@@ -224,7 +231,7 @@ fn compare(
         return Ok(None);
     };
     listener(&Event::Asking(peer));
-    let mut questions = Questions::new(peer, options.session, options.ssrc, announcement.to_string())?;
+    let mut questions = Questions::new(peer, options.session, source_of(announcement), announcement.to_string())?;
     let answered = questions.ask(Kind::Question, is_stopped)?;
     let error = Alignment::of(&questions.samples(RunClock::start())).and_then(|alignment| alignment.error);
     listener(&error.map_or(Event::NotAligned, |error| Event::Aligned(seconds(error))));
@@ -346,7 +353,7 @@ fn beside(
         "side": "sender",
         "peer": options.peer.to_string(),
         "session": format!("{:016x}", options.session),
-        "ssrc": options.ssrc,
+        "ssrc": source_of(announcement),
         "announcement": announcement.to_string(),
         "exchange": exchange.collect::<Vec<_>>(),
         "unreachable": unreachable,

@@ -11,7 +11,7 @@ use std::time::Duration;
 use framewire_media::Movie;
 use framewire_real::{Event, RealError, ReceiveOptions, Received, SendOptions, Sent, receive, send};
 use framewire_scenario::Scenario;
-use framewire_units::DataSize;
+use framewire_units::{DataSize, Seed};
 use framewire_world::Content;
 
 /// A fresh directory that is removed with its content.
@@ -94,7 +94,7 @@ pub fn receiving(transport: &str, directory: PathBuf) -> ReceiveOptions {
 pub fn sending(peer: SocketAddr, directory: PathBuf) -> SendOptions {
     let session = 0x1234_5678_9ABC_DEF0;
     let (patience, delay) = (Duration::from_secs(10), Duration::ZERO);
-    SendOptions { peer, patience, delay, directory, ssrc: 0xCAFE, session, description: None }
+    SendOptions { peer, patience, delay, directory, seed: Seed(0xCAFE), session, description: None }
 }
 
 /// Both ends in threads of their own: the sender begins when the receiver listens; `stop` ends either.

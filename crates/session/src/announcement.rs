@@ -11,10 +11,12 @@ use framewire_transport::{DatagramReceiver, Pacing, SocketKind, StreamReceiver, 
 use framewire_units::{Bitrate, Seed, Timestamp};
 use framewire_wire::rtcp::RtcpBandwidth;
 use framewire_wire::rtp_payload::{CLOCK_RATE, StreamOrigin};
+use framewire_wire::rtsp::StreamStart;
 use framewire_wire::sdp;
 
 use crate::channels::{ChannelSetup, MOVIE_CHANNEL, SOUND_CHANNEL, SOUND_PORT_BETWEEN_MACHINES, rtcp_of};
-use crate::flow::packets::{ExpectedPackets, INITIAL_SEQUENCE, program};
+use crate::flow::packets::{ExpectedPackets, program};
+use crate::flow::rtp_seed::{origin, source_of_sound};
 use crate::flow::{DescribedSound, FlowRecording, FlowSetup};
 use crate::half::ChannelId;
 use crate::receiver::{ReceiverLog, ReceiverSession, ReceivingHalf};
@@ -31,8 +33,8 @@ pub struct Announcement {
     pub codec: Codec,
     /// Of MPEG video, whether it is MPEG-2: a transport stream calls the two by other numbers.
     pub mpeg2: bool,
-    /// Its synchronisation source in RTP; `None`: of another program, the one that is heard first.
-    pub ssrc: Option<u32>,
+    /// Where it begins in RTP; `None`: of another program, with the packet of the source that is heard first.
+    pub origin: Option<StreamOrigin>,
     /// The payload type of its packets of RTP, where it is not that of the format.
     pub payload_type: Option<u8>,
     /// The sound beside it; `None`: there is none, or another program sends it.
@@ -68,18 +70,18 @@ const MOST_BANDWIDTH: u64 = 1_000_000_000_000;
 pub struct AnnouncementError(String);
 
 impl Announcement {
-    /// Of a flow that sends the movie, with this synchronisation source; `None` of any other.
-    pub fn of(setup: &FlowSetup, ssrc: u32) -> Option<Self> {
-        let (plan, sound_packets) = match setup {
-            FlowSetup::Datagram(setup) => (setup.plan(), setup.described_sound()),
-            FlowSetup::Stream(setup) => (setup.plan(), setup.described_sound()),
+    /// Of a flow that sends the movie; `None` of any other.
+    pub fn of(setup: &FlowSetup) -> Option<Self> {
+        let (plan, sound_packets, rtp) = match setup {
+            FlowSetup::Datagram(setup) => (setup.plan(), setup.described_sound(), setup.rtp()),
+            FlowSetup::Stream(setup) => (setup.plan(), setup.described_sound(), setup.rtp()),
             FlowSetup::Adaptive(_) | FlowSetup::Bulk(_) | FlowSetup::External(_) => return None,
         };
         Some(Self {
             transport: setup.transport().parse().ok()?,
             codec: plan.codec(),
             mpeg2: plan.movie().index.sequence.mpeg2,
-            ssrc: Some(ssrc),
+            origin: Some(origin(rtp.video())),
             payload_type: None,
             sound: plan.sound().map(Sound::format),
             sound_packets: sound_packets.cloned(),
@@ -93,7 +95,7 @@ impl Announcement {
     /// # Errors
     /// When it lacks transport or codec, a value is none, or the two do not go together.
     pub fn parse(text: &str) -> Result<Self, AnnouncementError> {
-        let (mut transport, mut codec, mut mpeg2, mut ssrc) = (None, None, false, None);
+        let (mut transport, mut codec, mut mpeg2, mut ssrc, mut sequences) = (None, None, false, None, [0; 2]);
         let (mut sound, mut parameters, mut frame_rate, mut reports) = (None, None, None, Vec::new());
         for word in text.split_ascii_whitespace() {
             let (key, value) = word.split_once('=').unwrap_or((word, ""));
@@ -103,6 +105,7 @@ impl Announcement {
                 "codec" => codec = Some(codec_named(value).ok_or_else(wrong)?),
                 "mpeg2" => mpeg2 = value == "1",
                 "ssrc" => ssrc = Some(value.parse().map_err(|_| wrong())?),
+                "seq" => sequences = sequences_named(value).ok_or_else(wrong)?,
                 "sound" => sound = Some(sound_named(value).ok_or_else(wrong)?),
                 "fmtp" => parameters = Some(value),
                 "rate" => frame_rate = Some(rate_named(value).ok_or_else(wrong)?),
@@ -114,9 +117,12 @@ impl Announcement {
         let transport = transport.ok_or_else(|| lacking("transport"))?;
         let codec = codec.ok_or_else(|| lacking("codec"))?;
         let (payload_type, sound_packets) = (None, None);
-        let announced = Self { transport, codec, mpeg2, ssrc, payload_type, sound, sound_packets, frame_rate, reports };
+        let [of_video, of_sound] = sequences;
+        let origin = ssrc.map(|ssrc| StreamOrigin { ssrc, initial_sequence: of_video });
+        let announced =
+            Self { transport, codec, mpeg2, origin, payload_type, sound, sound_packets, frame_rate, reports };
         announced.check()?;
-        announced.with_sound_packets(parameters)
+        announced.with_sound_packets(parameters, of_sound)
     }
 
     /// Whether the transport carries the codec, and sound where there is any, to a receiver that does not ask for it.
@@ -131,13 +137,14 @@ impl Announcement {
         self.sound.map_or(Ok(()), |sound| self.transport.check_sound(sound).map_err(AnnouncementError))
     }
 
-    /// The same with what is announced of sound that has packets of RTP for itself.
-    fn with_sound_packets(self, parameters: Option<&str>) -> Result<Self, AnnouncementError> {
+    /// The same with what is announced of sound that has packets of RTP for itself, and the number of its first packet.
+    fn with_sound_packets(self, parameters: Option<&str>, initial_sequence: u16) -> Result<Self, AnnouncementError> {
         let Some(format) = self.sound.filter(|_| self.carries_frames_in_rtp()) else { return Ok(self) };
-        let ssrc = self.ssrc.ok_or_else(|| AnnouncementError("it does not say its ssrc, with sound".to_owned()))?;
+        let lacking = || AnnouncementError("it does not say its ssrc, with sound".to_owned());
+        let ssrc = source_of_sound(self.origin.ok_or_else(lacking)?.ssrc);
         let packets = DescribedSound::announced(format, parameters)
             .map_err(|reason| AnnouncementError(format!("its sound: {reason}")))?;
-        Ok(Self { sound_packets: Some(packets.beside(ssrc)), ..self })
+        Ok(Self { sound_packets: Some(packets.beginning_at(StreamOrigin { ssrc, initial_sequence })), ..self })
     }
 
     /// True of the transport stream of another program, whose tables say whether it has sound.
@@ -183,7 +190,7 @@ impl Announcement {
         let sound =
             self.sound_packets.as_ref().and_then(DescribedSound::ssrc).filter(|_| self.sound_channel().is_some());
         let sound = sound.map(|ssrc| (SOUND_CHANNEL, ssrc, SOUND_PORT_BETWEEN_MACHINES));
-        let sessions = self.ssrc.map(|ssrc| (MOVIE_CHANNEL, ssrc, 0)).into_iter().chain(sound);
+        let sessions = self.origin.map(|origin| (MOVIE_CHANNEL, origin.ssrc, 0)).into_iter().chain(sound);
         let reported = self.reports.iter().zip(sessions);
         reported
             .map(|(_, (media, ssrc, port))| ReportedSession { media, reports: rtcp_of(media), ssrc, port: port + 1 })
@@ -202,7 +209,8 @@ impl Announcement {
         let of_sound = self.sound_packets.as_ref().map_or(CLOCK_RATE, DescribedSound::clock_rate);
         let setup = |(session, &bandwidth): (ReportedSession, &RtcpBandwidth)| RtcpSetup {
             flow: self.transport.name().to_owned(),
-            ssrc: session.ssrc,
+            start: StreamStart { ssrc: session.ssrc, sequence: 0, timestamp: 0 },
+            place: session.ssrc,
             bandwidth,
             seed: Seed(u64::from(session.ssrc)),
             media: session.media,
@@ -245,7 +253,7 @@ impl Announcement {
     /// `None` where the frames go in no packets.
     fn packets(&self) -> Option<ExpectedPackets> {
         let parts = self.transport.profile().parts;
-        let origin = self.ssrc.map(|ssrc| StreamOrigin { ssrc, initial_sequence: INITIAL_SEQUENCE });
+        let origin = self.origin;
         match parts.format {
             Format::ElementaryStream => None,
             Format::Mp4 | Format::FragmentedMp4 => Some(ExpectedPackets::File),
@@ -258,7 +266,7 @@ impl Announcement {
                 })
             }
             // Every stream of this program's own is announced with its source, also where it has none in its packets.
-            Format::Ts | Format::Rtp(RtpContent::TransportStream) if self.ssrc.is_none() => {
+            Format::Ts | Format::Rtp(RtpContent::TransportStream) if origin.is_none() => {
                 Some(ExpectedPackets::AnyTransportStream { in_rtp: parts.format.is_rtp() })
             }
             Format::Ts | Format::Rtp(RtpContent::TransportStream) => {
@@ -279,8 +287,11 @@ impl Announcement {
 impl fmt::Display for Announcement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "transport={} codec={} mpeg2={}", self.transport, self.codec.file_suffix(), u8::from(self.mpeg2))?;
-        if let Some(ssrc) = self.ssrc {
-            write!(f, " ssrc={ssrc}")?;
+        if let Some(origin) = self.origin {
+            write!(f, " ssrc={} seq={}", origin.ssrc, origin.initial_sequence)?;
+            if let Some(of_sound) = self.sound_packets.as_ref().and_then(DescribedSound::origin) {
+                write!(f, ",{}", of_sound.initial_sequence)?;
+            }
         }
         if let Some(AudioFormat { codec, sample_rate, channels, pre_skip }) = self.sound {
             write!(f, " sound={}/{sample_rate}/{channels}", codec.name())?;
@@ -315,6 +326,12 @@ fn sound_named(text: &str) -> Option<AudioFormat> {
     parts.next().is_none().then_some(AudioFormat { codec, sample_rate, channels, pre_skip })
 }
 
+/// `1234`: the number of the first packet; behind a comma that of sound. Without one it is 0, as earlier versions began.
+fn sequences_named(text: &str) -> Option<[u16; 2]> {
+    let (of_video, of_sound) = text.split_once(',').unwrap_or((text, "0"));
+    Some([of_video.parse().ok()?, of_sound.parse().ok()?])
+}
+
 /// `25/1`.
 fn rate_named(text: &str) -> Option<FrameRate> {
     let (numerator, denominator) = text.split_once('/')?;
@@ -339,23 +356,27 @@ fn bandwidths_named(text: &str) -> Option<Vec<RtcpBandwidth>> {
 mod tests {
     use super::*;
 
-    const WHOLE: &str = "transport=ts+rtp codec=h264 mpeg2=0 ssrc=77 sound=aac/48000/2 rate=30000/1001";
+    const WHOLE: &str = "transport=ts+rtp codec=h264 mpeg2=0 ssrc=77 seq=65535 sound=aac/48000/2 rate=30000/1001";
 
-    const AAC: &str = "transport=udp codec=h264 mpeg2=0 ssrc=7 sound=aac/48000/2 fmtp=mode=AAC-hbr;config=1190";
+    const AAC: &str =
+        "transport=udp codec=h264 mpeg2=0 ssrc=7 seq=65530,9 sound=aac/48000/2 fmtp=mode=AAC-hbr;config=1190";
 
     #[test]
     fn what_is_announced_is_read_again() {
         let least = "transport=tcp codec=obu mpeg2=0";
-        let opus = "transport=rtp+tcp codec=h264 mpeg2=0 ssrc=7 sound=opus/48000/2/312";
-        let mpeg = "transport=udp codec=m2v mpeg2=1 ssrc=1 sound=mp2/44100/1";
+        let opus = "transport=rtp+tcp codec=h264 mpeg2=0 ssrc=7 seq=0,65535 sound=opus/48000/2/312";
+        let mpeg = "transport=udp codec=m2v mpeg2=1 ssrc=1 seq=1,2 sound=mp2/44100/1";
         let reports = format!("{AAC} rtcp=25000:75000,1600:4800");
-        for text in [WHOLE, &reports, "transport=udp+dependency codec=m2v mpeg2=1 ssrc=1", least, opus, mpeg, AAC] {
+        for text in [WHOLE, &reports, "transport=udp+dependency codec=m2v mpeg2=1 ssrc=1 seq=7", least, opus, mpeg, AAC]
+        {
             let announced = Announcement::parse(text).unwrap();
             assert_eq!(announced.to_string(), text);
             assert!(announced.receiver(&FlowRecording::default()).is_ok(), "{text}");
         }
         let announced = Announcement::parse(&format!("{least} of-a-later-version=1")).unwrap();
         assert_eq!((announced.transport, announced.sound), (TransportKind::TCP, None));
+        let announced = Announcement::parse("transport=udp codec=m2v mpeg2=1 ssrc=1").unwrap();
+        assert_eq!(announced.origin, Some(StreamOrigin { ssrc: 1, initial_sequence: 0 }), "as earlier versions began");
     }
 
     #[test]
@@ -397,7 +418,7 @@ mod tests {
         assert!(refused("transport=udp codec=theora").contains("codec=theora"));
         assert!(refused("transport=udp codec=mjpeg").contains("udp"), "RTP has no such payload here");
         assert!(refused(AAC.split(" fmtp").next().unwrap()).contains("its sound: a description of AAC without its"));
-        assert!(refused(&AAC.replace(" ssrc=7", "")).contains("it does not say its ssrc"));
+        assert!(refused(&AAC.replace(" ssrc=7 seq=65530,9", "")).contains("it does not say its ssrc"));
         assert!(refused("transport=http codec=h264").contains("asks for the movie itself"));
         assert!(refused("transport=tcp codec=h264 sound=aac/48000/2").contains("no sound"));
         assert!(
@@ -411,6 +432,9 @@ mod tests {
             "rate=25",
             "rate=0/1",
             "ssrc=4294967296",
+            "seq=65536",
+            "seq=1,",
+            "seq=1,2,3",
             "rtcp=1",
             "rtcp=1:0",
             "rtcp=1:1,1:1,1:1",

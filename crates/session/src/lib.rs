@@ -34,7 +34,7 @@ pub use client_request::ClientRequest;
 pub use content::{ContentLog, ContentMatcher};
 pub use flow::{
     AdaptiveSetup, BuildError, BulkSetup, CommonSetup, ConnectionSettings, DatagramSetup, DescribedSound, Ends,
-    ExternalSetup, FlowRecording, FlowSetup, Halves, StreamSetup,
+    ExternalSetup, FlowRecording, FlowSetup, Halves, RtpSeed, StreamSetup,
 };
 pub use frame_counts::{FrameCounts, FrameFates};
 pub use plan::SendingPlan;

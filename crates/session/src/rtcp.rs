@@ -4,7 +4,7 @@ use framewire_transport::socket::{DatagramSend, SocketError};
 use framewire_units::{Bitrate, DataSize, Seed, Timestamp};
 use framewire_wire::rtcp::{Event, Participant, RtcpBandwidth, Settings};
 use framewire_wire::rtp::RtpHeader;
-use framewire_wire::rtsp::FRAME_HEADER;
+use framewire_wire::rtsp::{FRAME_HEADER, StreamStart};
 
 use crate::channels::{SOUND_CHANNEL, rtcp_of};
 use crate::half::{ChannelId, Channels};
@@ -19,8 +19,10 @@ const MOST_KEPT: usize = 16 << 20;
 pub(crate) struct RtcpSetup {
     /// The flow's name, from which those of its ends are made.
     pub(crate) flow: String,
-    /// The sender's synchronisation source; the receiver's has all its bits the other way.
-    pub(crate) ssrc: u32,
+    /// The sender's stream. The receiver's source has all bits of its one the other way.
+    pub(crate) start: StreamStart,
+    /// By which both ends of this session draw other numbers of the seed than those of others.
+    pub(crate) place: u32,
     /// What RTCP may take of the session.
     pub(crate) bandwidth: RtcpBandwidth,
     /// Of what both ends draw.
@@ -48,6 +50,8 @@ pub struct RtcpLog {
     pub track: u8,
     /// Of their time stamps, in hertz.
     pub clock_rate: u32,
+    /// The sequence number with which they begin.
+    pub first_sequence: u16,
     /// Datagrams, in the order in which they were sent.
     pub sent: Vec<(Timestamp, Vec<u8>)>,
     /// Datagrams that came, in order of arrival.
@@ -119,28 +123,28 @@ impl RtcpSetup {
         RtcpBandwidth::described(session, None, (!receivers).then_some(0))
     }
 
-    /// The sender's end, which joins now, when the first frame is shown: its time stamp is 0, and so is that of sound at that
-    /// moment.
+    /// The sender's end, which joins now, when the first frame is shown: its time stamp is the first one, as that of sound at that moment
+    /// is.
     pub(crate) fn sender(&self, now: Timestamp) -> RtcpEnd {
-        let mut end = self.end(now, self.ssrc, "sender", self.at_once);
-        end.handle_media_clock(now, 0);
+        let mut end = self.end(now, (self.start.ssrc, self.place), "sender", self.at_once);
+        end.handle_media_clock(now, self.start.timestamp);
         end
     }
 
     /// The receiver's end, which joins now.
     pub(crate) fn receiver(&self, now: Timestamp) -> RtcpEnd {
-        self.end(now, !self.ssrc, "receiver", false)
+        self.end(now, (!self.start.ssrc, !self.place), "receiver", false)
     }
 
-    fn end(&self, now: Timestamp, ssrc: u32, end: &str, reports_at_once: bool) -> RtcpEnd {
+    fn end(&self, now: Timestamp, (ssrc, place): (u32, u32), end: &str, reports_at_once: bool) -> RtcpEnd {
         let name = format!("{end}@{}", self.flow);
         let (bandwidth, clock_rate, lower_headers) = (self.bandwidth, self.clock_rate, self.lower_headers);
         let settings =
             Settings { ssrc, name, bandwidth, clock_rate, lower_headers, reports_at_once, ..Settings::default() };
-        let participant = Participant::new(settings, now, self.seed);
+        let participant = Participant::new(settings, now, self.seed.stream("rtcp", &[place.into()]));
         let participant = participant.expect("invariant: the name of a flow has at most 64 letters");
         let track = if self.media == SOUND_CHANNEL { SOUND_TRACK } else { 0 };
-        let log = RtcpLog { track, clock_rate, ..RtcpLog::default() };
+        let log = RtcpLog { track, clock_rate, first_sequence: self.start.sequence, ..RtcpLog::default() };
         RtcpEnd { participant, log, media: self.media, room: MOST_KEPT, sent_room: usize::MAX, is_alone: false }
     }
 }
@@ -280,8 +284,17 @@ mod tests {
     fn what_a_hostile_end_says_is_kept_up_to_a_limit() {
         let bandwidth = RtcpSetup::bandwidth(Bitrate::from_mbps(1), true);
         let (flow, media, clock_rate, lower_headers) = ("rtp".to_owned(), ChannelId(0), 90_000, UDP_HEADERS);
-        let setup =
-            RtcpSetup { flow, ssrc: 1, bandwidth, seed: Seed(1), media, clock_rate, lower_headers, at_once: false };
+        let setup = RtcpSetup {
+            flow,
+            start: StreamStart { ssrc: 1, sequence: 0, timestamp: 0 },
+            place: 1,
+            bandwidth,
+            seed: Seed(1),
+            media,
+            clock_rate,
+            lower_headers,
+            at_once: false,
+        };
         let mut end = setup.receiver(Timestamp::ZERO);
         let report = Report { ssrc: 9, ..Report::default() };
         let names = (0..31).map(|ssrc| (ssrc, "n".repeat(255))).collect();

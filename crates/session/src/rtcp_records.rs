@@ -41,7 +41,7 @@ pub fn rtcp_records_of_sender(logs: &[RtcpLog]) -> Vec<RtcpRecord> {
         let came = log.received.iter().filter_map(read).map(|report| {
             let mut record = RtcpRecord { sent: None, track: log.track, ..record(&report, false) };
             let block = report.compound.reports.first().and_then(|report| report.blocks.first());
-            block.into_iter().for_each(|block| say(&mut record, block, log.clock_rate));
+            block.into_iter().for_each(|block| say(&mut record, block, log));
             record
         });
         records.extend(sent.chain(came));
@@ -61,8 +61,8 @@ fn records_of(sender: &RtcpLog, receiver: &RtcpLog, received: &ReceiverLog) -> V
     for report in &of_receiver {
         let mut record = record(report, false);
         if let Some(block) = report.compound.reports.first().and_then(|report| report.blocks.first()) {
-            say(&mut record, block, sender.clock_rate);
-            truth.say(&mut record, block);
+            say(&mut record, block, sender);
+            truth.say(&mut record);
             record.true_round_trip = true_round_trip(report, block, &of_sender);
         }
         records.push(record);
@@ -97,14 +97,21 @@ fn record(report: &Report, from_sender: bool) -> RtcpRecord {
     }
 }
 
-/// What the receiver says, and what the sender takes from it.
-fn say(record: &mut RtcpRecord, block: &ReportBlock, clock_rate: u32) {
-    let nanos = u64::from(block.jitter) * 1_000_000_000 / u64::from(clock_rate.max(1));
+/// What the receiver says to the sender whose log this is, and what that takes from it.
+fn say(record: &mut RtcpRecord, block: &ReportBlock, sender: &RtcpLog) {
+    let nanos = u64::from(block.jitter) * 1_000_000_000 / u64::from(sender.clock_rate.max(1));
     record.fraction_lost = Some(f64::from(block.fraction_lost) / FRACTIONS);
     record.lost = Some(block.lost);
-    record.highest_sequence = Some(block.highest_sequence);
+    record.highest_sequence = Some(counted(block.highest_sequence, sender.first_sequence));
     record.jitter = Some(Duration::from_nanos(nanos));
     record.round_trip = record.arrived.and_then(|at| block.round_trip(NtpTime::of(at)));
+}
+
+/// An extended sequence number (RFC 3550, appendix A.1), counted from the stream's first. A receiver counts turns from the first packet
+/// that it heard: of one that heard none before the first turn, that is missing.
+fn counted(highest: u32, first: u16) -> u32 {
+    let first = u32::from(first);
+    if highest < first { highest + (1 << 16) - first } else { highest - first }
 }
 
 /// What was so: the datagrams that had come, in order of arrival.
@@ -128,13 +135,13 @@ impl<'a> Truth<'a> {
     }
 
     /// Reports come in the order in which they were sent.
-    fn say(&mut self, record: &mut RtcpRecord, block: &ReportBlock) {
+    fn say(&mut self, record: &mut RtcpRecord) {
         if self.is_stream {
             (record.true_lost, record.true_fraction_lost) = (Some(0), Some(0.0));
             return;
         }
-        // The flow's first sequence number is 0, and the lab's streams end before 2^32.
-        let expected = u64::from(block.highest_sequence) + 1;
+        // The lab's streams end before 2^32.
+        let expected = record.highest_sequence.map_or(0, |highest| u64::from(highest) + 1);
         while self.arrivals.next_if(|&(at, sequence)| Some(at) <= record.sent && sequence < expected).is_some() {
             self.came += 1;
         }

@@ -8,7 +8,7 @@ use framewire_media::audio::{AudioCodec, AudioFormat, AudioPacket, AudioTrack};
 use framewire_media::{FrameRate, Movie};
 use framewire_scenario::Scenario;
 use framewire_session::half::Half;
-use framewire_session::{FlowSetup, SendingPlan, Sound};
+use framewire_session::{FlowSetup, RtpSeed, SendingPlan, Sound};
 use framewire_transport::socket::{SocketError, StreamSocket};
 use framewire_units::{DataSize, Duration, Timestamp};
 use framewire_wire::mpeg_ts::Demultiplexer;
@@ -28,14 +28,15 @@ fn movie(name: &str) -> Option<Movie> {
 
 fn setup(transport: &str, movie: &Movie) -> FlowSetup {
     let scenario = Scenario::parse(&format!("[[flow]]\ntransport = \"{transport}\""), &[]).expect("it is well formed");
-    FlowSetup::of_movie(&scenario.flows[0], SendingPlan::new(movie.clone(), Timestamp::ZERO), 1).expect("it sends it")
+    FlowSetup::of_movie(&scenario.flows[0], SendingPlan::new(movie.clone(), Timestamp::ZERO), RtpSeed::default())
+        .expect("it sends it")
 }
 
 fn refusal(transport: &str, more: &str, movie: &Movie) -> String {
     let text = format!("[[flow]]\ntransport = \"{transport}\"\n{more}");
     let scenario = Scenario::parse(&text, &[]).expect("it is well formed");
     let plan = SendingPlan::new(movie.clone(), Timestamp::ZERO);
-    FlowSetup::of_movie(&scenario.flows[0], plan, 1).map(drop).unwrap_err().to_string()
+    FlowSetup::of_movie(&scenario.flows[0], plan, RtpSeed::default()).map(drop).unwrap_err().to_string()
 }
 
 #[test]
@@ -144,7 +145,7 @@ fn sound_that_does_not_fit_into_a_packet_is_refused_by_the_mtu() {
         let text = format!("[[flow]]\ntransport = \"{transport}\"\nmtu = 576");
         let scenario = Scenario::parse(&text, &[]).expect("it is well formed");
         let plan = SendingPlan::new(movie.clone(), Timestamp::ZERO).with_sound(&sound);
-        FlowSetup::of_movie(&scenario.flows[0], plan, 1).map(drop).map_err(|error| error.to_string())
+        FlowSetup::of_movie(&scenario.flows[0], plan, RtpSeed::default()).map(drop).map_err(|error| error.to_string())
     };
     for transport in ["udp", "rtp+tcp", "rtsp", "rtsp+udp+dependency"] {
         // 40 bytes are headers of IPv4, UDP and RTP.

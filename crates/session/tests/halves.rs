@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use framewire_media::Movie;
 use framewire_scenario::Scenario;
 use framewire_session::half::{Arrival, Channel, ChannelId, ChannelKind, Channels, End, Half, Track, Wait};
-use framewire_session::{FlowSetup, ReceiverSession, SenderSession, SendingPlan};
+use framewire_session::{FlowSetup, ReceiverSession, RtpSeed, SenderSession, SendingPlan};
 use framewire_transport::TransportKind;
 use framewire_transport::socket::{DatagramSend, SocketError};
 use framewire_units::{DataSize, Duration, Timestamp};
@@ -118,11 +118,12 @@ fn the_transports_of_a_movie_are_halves() {
     for transport in ["udp", "udp-blocking", "udp+ifd", "tcp", "tcp+ifd", "tcp+dependency"] {
         let scenario = Scenario::parse(&format!("[[flow]]\ntransport = \"{transport}\""), &[]).expect("well formed");
         let plan = SendingPlan::new(movie(), Timestamp::ZERO);
-        let (mut sender, mut receiver) = match FlowSetup::of_movie(&scenario.flows[0], plan, 1).expect("it sends it") {
-            FlowSetup::Datagram(setup) => (setup.sender(), setup.receiver()),
-            FlowSetup::Stream(setup) => (setup.sender(), setup.receiver()),
-            other => panic!("{other:?}"),
-        };
+        let (mut sender, mut receiver) =
+            match FlowSetup::of_movie(&scenario.flows[0], plan, RtpSeed::default()).expect("it sends it") {
+                FlowSetup::Datagram(setup) => (setup.sender(), setup.receiver()),
+                FlowSetup::Stream(setup) => (setup.sender(), setup.receiver()),
+                other => panic!("{other:?}"),
+            };
         assert_eq!(sender.tracks(), [Track::Video]);
         let mut networks = [Network::new(0), Network::new(0)];
         let ended = run([&mut sender, &mut receiver], &mut networks, Timestamp::from_secs(2));
@@ -146,7 +147,7 @@ fn setup_of(transport: &str, more: &str) -> FlowSetup {
     let scenario =
         Scenario::parse(&format!("[[flow]]\ntransport = \"{transport}\"\n{more}"), &[]).expect("well formed");
     let plan = SendingPlan::new(movie(), Timestamp::ZERO);
-    FlowSetup::of_movie(&scenario.flows[0], plan, 1).expect("it sends it")
+    FlowSetup::of_movie(&scenario.flows[0], plan, RtpSeed::default()).expect("it sends it")
 }
 
 #[test]

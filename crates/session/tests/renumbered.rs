@@ -11,7 +11,9 @@ use framewire_recording::ledger::{Fate, Ledger};
 use framewire_recording::record::{FlowLog, StreamRead};
 use framewire_scenario::{Pacing, Scenario};
 use framewire_session::half::Half;
-use framewire_session::{ContentMatcher, FlowSetup, SenderLog, SenderSession, SendingHalf, SendingPlan, as_sent};
+use framewire_session::{
+    ContentMatcher, FlowSetup, RtpSeed, SenderLog, SenderSession, SendingHalf, SendingPlan, as_sent,
+};
 use framewire_transport::queue::{FrameQueue, QueueKind};
 use framewire_transport::socket::{SocketError, StreamSocket};
 use framewire_transport::{Limits, StreamSender};
@@ -139,8 +141,10 @@ fn frames_of_other_sizes_are_found_where_they_stand_and_numbers_have_no_gap() {
 #[test]
 fn frames_of_a_flow_that_begins_when_its_application_does_are_due_from_then_on() {
     let scenario = Scenario::parse("[[flow]]\ntransport = \"tcp\"", &[]).expect("it is well formed");
-    let setup =
-        |start| FlowSetup::of_movie(&scenario.flows[0], SendingPlan::new(movie(), start), 1).expect("it sends it");
+    let setup = |start| {
+        FlowSetup::of_movie(&scenario.flows[0], SendingPlan::new(movie(), start), RtpSeed::default())
+            .expect("it sends it")
+    };
     let by = Renumbering { frame_num: 7, order: 14 };
     let sent = || SenderLog { renumbered: vec![(50, by, None), (51, by, None)].into(), ..SenderLog::default() };
     let start = Timestamp::from_millis(2_345);

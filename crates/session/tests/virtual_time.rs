@@ -9,7 +9,7 @@ use framewire_media::Movie;
 use framewire_recording::record::FrameEventKind;
 use framewire_scenario::Scenario;
 use framewire_session::half::Half;
-use framewire_session::{FlowSetup, MOVIE_CHANNEL, ReceiverSession, SenderSession, SendingPlan};
+use framewire_session::{FlowSetup, MOVIE_CHANNEL, ReceiverSession, RtpSeed, SenderSession, SendingPlan};
 use framewire_transport::socket::{DatagramSend, DatagramSocket, SocketError, StreamSocket};
 use framewire_units::{DataSize, Timestamp};
 
@@ -52,7 +52,8 @@ fn movie(frames: &[(char, usize)]) -> Movie {
 
 fn setup(flow: &str, frames: &[(char, usize)]) -> FlowSetup {
     let scenario = Scenario::parse(&format!("[[flow]]\n{flow}"), &[]).expect("the flow is well formed");
-    FlowSetup::of_movie(&scenario.flows[0], SendingPlan::new(movie(frames), Timestamp::ZERO), 1).expect("it sends it")
+    FlowSetup::of_movie(&scenario.flows[0], SendingPlan::new(movie(frames), Timestamp::ZERO), RtpSeed::default())
+        .expect("it sends it")
 }
 
 fn halves(setup: &FlowSetup) -> (SenderSession, ReceiverSession) {

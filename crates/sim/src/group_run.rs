@@ -83,7 +83,10 @@ impl GroupRun {
             sniffed: scenario.network.wifi.as_ref().is_some_and(|wifi| wifi.sniffer.is_some()),
             scratch: options.scratch.clone(),
         };
-        let recorder = PacketRecorder::new(recording, setups.iter().map(FlowSetup::channels).collect());
+        let recorder = PacketRecorder::new(
+            recording,
+            setups.iter().map(|setup| (setup.channels(), setup.first_sequences())).collect(),
+        );
         Ok(Self {
             wires: Wires::new(network, recorder),
             numbers: group.to_vec(),

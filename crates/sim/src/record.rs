@@ -73,6 +73,8 @@ pub(crate) struct PacketRecorder {
 struct FlowRecord {
     port: u16,
     channels: Vec<ChannelSetup>,
+    /// With which sequence numbers of RTP its movie and its sound begin.
+    first_sequences: [u16; 2],
     last_number: u64,
     last_of_sound: u64,
     transmissions: TransmissionCounts,
@@ -82,11 +84,12 @@ struct FlowRecord {
 }
 
 impl PacketRecorder {
-    /// A recorder for flows with these channels; of a bulk flow there is none.
-    pub(crate) fn new(recording: Recording, flows: Vec<Vec<ChannelSetup>>) -> Self {
-        let flow = |(number, channels)| FlowRecord {
+    /// A recorder for flows with these channels, of a bulk flow none, and these first sequence numbers of RTP.
+    pub(crate) fn new(recording: Recording, flows: Vec<(Vec<ChannelSetup>, [u16; 2])>) -> Self {
+        let flow = |(number, (channels, first_sequences))| FlowRecord {
             port: port(number),
             channels,
+            first_sequences,
             last_number: 0,
             last_of_sound: 0,
             transmissions: TransmissionCounts::default(),
@@ -174,12 +177,14 @@ impl FlowRecord {
         (channel.map(|setup| setup.carries), self.port + channel.map_or(0, |setup| setup.port))
     }
 
-    /// The RTP sequence number of a datagram (RFC 3550, 5.1) without wrap, or the clock reference of one of a transport
+    /// The RTP sequence number of a datagram (RFC 3550, 5.1) from the stream's first one on, without wrap, or the clock reference of one of a transport
     /// stream. Datagrams are sent in order of it.
     fn extend(&mut self, datagram: &[u8], is_sound: bool) -> u64 {
         let (number, turn) = match DatagramNumber::of(datagram) {
             None => return NO_SEQUENCE,
-            Some(DatagramNumber::Rtp(number)) => (number.into(), 1 << 16),
+            Some(DatagramNumber::Rtp(number)) => {
+                (number.wrapping_sub(self.first_sequences[usize::from(is_sound)]).into(), 1 << 16)
+            }
             Some(DatagramNumber::Clock(reference)) => (reference, CLOCK_WRAP),
         };
         let (last, first) = match is_sound {

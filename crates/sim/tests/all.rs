@@ -12,6 +12,7 @@ mod kernel_dataset;
 mod repeats;
 mod rivals;
 mod rtcp;
+mod rtp_start;
 mod rtsp;
 mod sharing;
 mod sound;

@@ -147,7 +147,7 @@ impl Here {
         let bandwidth = RtcpBandwidth::of_session(Bitrate::from_mbps(1));
         let name = "here".to_owned();
         let settings = Settings { ssrc, name, clock_rate: 8_000, bandwidth, ..Settings::default() };
-        let participant = Participant::new(settings, Timestamp::ZERO, Seed(1)).unwrap();
+        let participant = Participant::new(settings, Timestamp::ZERO, Seed(1).stream("rtcp", &[ssrc.into()])).unwrap();
         let port = free_port_pair();
         let bind = |port| {
             let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, port)).unwrap();

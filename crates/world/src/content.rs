@@ -8,7 +8,7 @@ use framewire_media::access_unit::Codec;
 use framewire_recording::record::FlowStatus;
 use framewire_scenario::{FlowKind, Scenario};
 use framewire_session::lifecycle::FlowOutcome;
-use framewire_session::{BuildError, FlowSetup, LadderContent, SendingPlan, Sound};
+use framewire_session::{BuildError, FlowSetup, LadderContent, RtpSeed, SendingPlan, Sound};
 use framewire_units::{Duration, Timestamp};
 
 use crate::groups::{port, session_seed, start_of};
@@ -130,9 +130,10 @@ impl Content {
                     Ok(setup)
                 }
                 FlowKind::Datagram(_) | FlowKind::Stream(_) | FlowKind::External(_) => {
-                    let setup = FlowSetup::of_movie(flow, plan.clone().ok_or_else(|| nothing("movie"))?, number)?;
-                    let number = number as usize - 1;
-                    Ok(setup.seeded(session_seed(scenario, number)).at_port(port(number)))
+                    let plan = plan.clone().ok_or_else(|| nothing("movie"))?;
+                    let place = number as usize - 1;
+                    let rtp = RtpSeed { seed: session_seed(scenario, place), flow: number };
+                    Ok(FlowSetup::of_movie(flow, plan, rtp)?.at_port(port(place)))
                 }
             }
         };

@@ -38,7 +38,7 @@ pub struct PacketDescription {
 pub enum Sequence {
     /// It has none.
     None,
-    /// Of RTP (RFC 3550, 5.1), counted from 0.
+    /// Of RTP (RFC 3550, 5.1).
     Rtp(u16),
     /// The clock reference of a transport stream's datagram, in ticks of 27 MHz, which wraps (ISO/IEC 13818-1, 2.4.2.1).
     Clock(u64),
@@ -56,6 +56,8 @@ const CLOCK_WRAP: u64 = 300 << 33;
 pub struct FlowPackets {
     port: u16,
     sniffed: bool,
+    /// With which sequence numbers of RTP its movie and its sound begin.
+    first_sequences: [u16; 2],
     /// By protocol, source and destination port.
     extenders: BTreeMap<(&'static str, u16, u16), Extender>,
     has_clock_references: bool,
@@ -71,7 +73,13 @@ impl FlowPackets {
     pub fn new(port: u16, sniffed: bool, scratch: Option<&Arc<Path>>) -> Self {
         let extenders = BTreeMap::new();
         let (records, releases) = (Spool::in_directory(scratch.cloned()), Spool::in_directory(scratch.cloned()));
-        Self { port, sniffed, extenders, has_clock_references: false, records, releases }
+        Self { port, sniffed, first_sequences: [0; 2], extenders, has_clock_references: false, records, releases }
+    }
+
+    /// The same of a flow whose packets of RTP begin with these numbers, of the movie and of the sound: they are counted from there.
+    #[must_use]
+    pub fn beginning_with(self, first_sequences: [u16; 2]) -> Self {
+        Self { first_sequences, ..self }
     }
 
     /// Whether a packet came whose place is given by a clock reference ([`Sequence::Clock`]).
@@ -104,10 +112,11 @@ impl FlowPackets {
     ) -> impl Iterator<Item = PacketRecord> + use<'a> {
         let extender =
             self.extenders.entry((packet.protocol, packet.source_port, packet.destination_port)).or_default();
-        let (sequence, sniffed) = (extender.extend(packet.sequence), self.sniffed);
-        self.has_clock_references |= matches!(packet.sequence, Sequence::Clock(_));
         // What a simulation counts it numbers so itself.
         let is_sound = matches!(packet.sequence, Sequence::Rtp(_)) && Self::is_at(packet, sound_port(self.port));
+        let first = self.first_sequences[usize::from(is_sound)];
+        let (sequence, sniffed) = (extender.extend(packet.sequence, first), self.sniffed);
+        self.has_clock_references |= matches!(packet.sequence, Sequence::Clock(_));
         let sequence = sequence.map(|number| if is_sound { FIRST_OF_SOUND + number } else { number });
         hops.iter().map(move |hop| record(packet, hop, sequence, sniffed))
     }
@@ -162,12 +171,12 @@ struct Extender {
 }
 
 impl Extender {
-    /// RTP numbers count from 0, the lab's initial number; TCP numbers from the first one seen.
-    fn extend(&mut self, sequence: Sequence) -> Option<u64> {
+    /// RTP numbers count from the flow's first one; TCP numbers from the first one seen.
+    fn extend(&mut self, sequence: Sequence, first_of_rtp: u16) -> Option<u64> {
         match sequence {
             Sequence::None => None,
             Sequence::Unbounded(number) => Some(number),
-            Sequence::Rtp(number) => Some(self.nearest(u64::from(number), 1 << 16)),
+            Sequence::Rtp(number) => Some(self.nearest(u64::from(number.wrapping_sub(first_of_rtp)), 1 << 16)),
             Sequence::Clock(reference) => Some(self.nearest(reference, CLOCK_WRAP)),
             Sequence::Tcp(number) => {
                 let first = *self.first_tcp.get_or_insert(number);
@@ -283,6 +292,18 @@ mod tests {
         let sequences: Vec<_> = flow.records.iter().map(|record| record.sequence).collect();
         assert_eq!(sequences, [Some(7), Some(FIRST_OF_SOUND + 7), None, Some(9)]);
     }
+
+    #[test]
+    fn numbers_of_rtp_count_from_the_first_one_of_their_stream_over_the_wrap() {
+        let mut flow = FlowPackets::new(5_004, false, None).beginning_with([65_534, 7]);
+        for (port, number) in [(5_004, 65_534), (5_004, 65_535), (5_004, 1), (5_004, 0), (6_004, 7), (6_004, 9)] {
+            let packet = PacketDescription { sequence: Sequence::Rtp(number), ..packet(true, port, port) };
+            flow.add(&packet, std::slice::from_ref(&hop(0)));
+        }
+        let sequences: Vec<_> = flow.records.iter().map(|record| record.sequence.unwrap()).collect();
+        assert_eq!(sequences, [0, 1, 3, 2, FIRST_OF_SOUND, FIRST_OF_SOUND + 2]);
+    }
+
     #[test]
     fn clock_references_are_seen_where_they_came() {
         let seen = |sequences: &[Sequence]| {

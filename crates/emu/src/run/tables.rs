@@ -76,7 +76,8 @@ impl LaneTables {
         let flow = |&flow: &usize| {
             let setup = &source.setups[flow];
             let by_datagrams = matches!(setup, FlowSetup::Datagram(_) | FlowSetup::Adaptive(_));
-            FlowInMaking::new(flow, setup.name(), by_datagrams, sniffed, &source.scratch)
+            let made = FlowInMaking::new(flow, setup.name(), by_datagrams, sniffed, &source.scratch);
+            FlowInMaking { packets: made.packets.beginning_with(setup.first_sequences()), ..made }
         };
         let flows: Vec<FlowInMaking> = source.group.iter().map(flow).collect();
         let LaneSource { log, origin, stop_deadline, .. } = source;

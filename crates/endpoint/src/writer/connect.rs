@@ -134,6 +134,7 @@ fn open_datagrams(plan: &Plan, address: SocketAddr) -> Result<Connection, NoConn
     let origin = StreamOrigin { ssrc: rtp.ssrc, initial_sequence: rtp.initial_sequence };
     let packetizer = Packetizer::new(&mpeg_video::FORMAT, PacketRule::Full, rtp.mtu, origin)
         .and_then(|packetizer| packetizer.with_payload_type(rtp.payload_type))
+        .map(|packetizer| packetizer.with_initial_timestamp(rtp.initial_timestamp))
         .map_err(|error| NoConnection::Impossible(error.to_string()))?;
     let half = DatagramSender::new(FrameQueue::new(plan.queue), packetizer, Overflow::Wait);
     Ok(Connection::Datagrams(half, socket))

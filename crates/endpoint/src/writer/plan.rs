@@ -52,6 +52,8 @@ pub struct Rtp {
     pub ssrc: u32,
     /// Sequence number of the first packet.
     pub initial_sequence: u16,
+    /// What time stamps begin with.
+    pub initial_timestamp: u32,
     /// Payload type.
     pub payload_type: u8,
 }

@@ -60,7 +60,13 @@ fn plan(port: u16) -> Plan {
         drain_timeout: None,
         reconnect_attempts: 0,
         reconnect_delay: Duration::ZERO,
-        rtp: Rtp { mtu: DataSize::from_bytes(1_500), ssrc: 1, initial_sequence: 0, payload_type: 32 },
+        rtp: Rtp {
+            mtu: DataSize::from_bytes(1_500),
+            ssrc: 1,
+            initial_sequence: 0,
+            initial_timestamp: 0,
+            payload_type: 32,
+        },
     }
 }
 

@@ -239,9 +239,10 @@ impl SinkSettings {
             reconnect_delay: Duration::from_nanos(self.reconnect_delay),
             rtp: Rtp {
                 mtu: DataSize::from_bytes(self.mtu.into()),
-                // Both are to be random (RFC 3550, 5.1).
+                // All three are to be random (RFC 3550, 5.1).
                 ssrc: glib::random_int(),
                 initial_sequence: glib::random_int() as u16,
+                initial_timestamp: glib::random_int(),
                 payload_type: PAYLOAD_TYPE,
             },
         }

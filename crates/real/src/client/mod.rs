@@ -73,7 +73,7 @@ pub fn receive_from_server(
         transport,
         codec: found.codec,
         mpeg2: true,
-        ssrc: None,
+        origin: None,
         payload_type: found.description.as_ref().map(|of| of.payload_type),
         sound: None,
         sound_packets: None,

@@ -124,7 +124,7 @@ impl End<'_> {
             transport: *transport,
             codec,
             mpeg2: true,
-            ssrc: None,
+            origin: None,
             payload_type: video.map(|of| of.payload_type),
             sound: None,
             sound_packets: of_sound,

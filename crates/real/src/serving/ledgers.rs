@@ -13,7 +13,7 @@ use framewire_recording::{SentRecords, WriteError};
 use framewire_scenario::Scenario;
 use framewire_session::lifecycle::FlowOutcome;
 use framewire_session::served::{Catalogue, Ending, Ledger};
-use framewire_session::{FlowRecording, FlowSetup};
+use framewire_session::{FlowRecording, FlowSetup, RtpSeed};
 use framewire_world::{FlowPackets, RunDescription, flow_log, utc, write_description, write_scenario};
 use serde_json::{Map, Value, json};
 
@@ -150,7 +150,7 @@ impl Writer {
             _ => false,
         };
         self.scenario.flows.iter().find_map(|flow| {
-            let setup = FlowSetup::of_movie(flow, plan.clone(), 0).ok().filter(is_meant)?;
+            let setup = FlowSetup::of_movie(flow, plan.clone(), RtpSeed::default()).ok().filter(is_meant)?;
             let mut scenario = self.scenario.clone();
             scenario.flows = vec![flow.clone()];
             scenario.movie.source = Some(movie.path.display().to_string());

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use framewire_endpoint::random_session;
 use framewire_scenario::{Flow, Scenario};
 use framewire_session::served::Title;
-use framewire_session::{FlowSetup, SendingPlan, StreamSetup};
-use framewire_units::Timestamp;
+use framewire_session::{FlowSetup, RtpSeed, SendingPlan, StreamSetup};
+use framewire_units::{Seed, Timestamp};
 use framewire_world::Content;
 
 use crate::error::RealError;
@@ -79,11 +79,11 @@ fn title(scenario: &Scenario, movie: &ServedMovie, tell: &mut dyn FnMut(Event)) 
 fn setup(flow: &Flow, movie: &ServedMovie, tell: &mut dyn FnMut(Event)) -> Result<StreamSetup, String> {
     let plan = movie.content.sending_plan().ok_or("there is no movie in it")?;
     // Sources are told apart by random numbers (RFC 3550, section 8.1).
-    let ssrc = random_session().map_err(|error| error.to_string())? as u32;
+    let rtp = RtpSeed { seed: Seed(random_session().map_err(|error| error.to_string())?), flow: 0 };
     let silent = SendingPlan::new(plan.movie().clone(), Timestamp::ZERO);
-    let built = match FlowSetup::of_movie(flow, plan.clone(), ssrc) {
+    let built = match FlowSetup::of_movie(flow, plan.clone(), rtp) {
         Err(error) if plan.sound().is_some() => {
-            let without = FlowSetup::of_movie(flow, silent, ssrc);
+            let without = FlowSetup::of_movie(flow, silent, rtp);
             if without.is_ok() {
                 let (name, transport) = (movie.name.clone(), flow.transport().to_string());
                 // Which transport it is stands before it.

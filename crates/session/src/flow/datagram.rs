@@ -4,11 +4,12 @@ use framewire_scenario::{self as scenario, Damaged, Rtcp};
 use framewire_transport::queue::FrameQueue;
 use framewire_transport::registry::Session;
 use framewire_transport::{Carrier, DatagramReceiver, DatagramSender, Overflow, Spread};
-use framewire_units::{Seed, Timestamp};
+use framewire_units::Timestamp;
 use framewire_wire::rtcp::RtcpBandwidth;
 
 use super::movie::MovieSetup;
 use super::packets::MoviePackets;
+use super::rtp_seed::RtpSeed;
 use super::sound::{DescribedSound, SoundStream};
 use super::{BuildError, CommonSetup};
 use crate::channels::{
@@ -44,13 +45,13 @@ impl DatagramSetup {
         common: CommonSetup,
         own: &scenario::DatagramFlow,
         plan: SendingPlan,
-        ssrc: u32,
+        rtp: RtpSeed,
     ) -> Result<Self, BuildError> {
-        let movie = MovieSetup::new(plan, own.transport, own.queue, own.pacing).at_rate(own.ts_rate);
-        let packets = MoviePackets::new(&movie, &common, own.packets, ssrc)?
+        let movie = MovieSetup::new(plan, own.transport, own.queue, own.pacing, rtp).at_rate(own.ts_rate);
+        let packets = MoviePackets::new(&movie, &common, own.packets)?
             .expect("invariant: an elementary stream does not go in datagrams");
         let error_reports = own.transport.wants_error_reports();
-        let rtcp = movie.reports(&common, packets.sound(), own.rtcp, ssrc, UDP_HEADERS);
+        let rtcp = movie.reports(&common, packets.sound(), own.rtcp, UDP_HEADERS);
         let passes_damaged = own.damaged == Damaged::Pass;
         let in_rtsp = movie.parts().session == Session::Rtsp;
         let rtsp = in_rtsp.then(|| packets.rtsp(&movie, &rtcp));
@@ -68,16 +69,21 @@ impl DatagramSetup {
         })
     }
 
-    /// The same alone between two machines, with this source of its video: its sound goes to the next even port, and reports of its sender
+    /// The same alone between two machines: its sound goes to the next even port, and reports of its sender
     /// with both, by which a receiver knows what is presented together.
-    pub(super) fn between_machines(&mut self, ssrc: u32) {
+    pub(super) fn between_machines(&mut self) {
         self.sound_port = SOUND_PORT_BETWEEN_MACHINES;
         let sound = self.packets.sound();
         if self.rtcp.is_empty() && self.rtsp.is_none() && sound.is_some() {
             let wanted = Some(Rtcp::NoReceiverReports);
-            self.rtcp = self.movie.reports(&self.common, sound, wanted, ssrc, UDP_HEADERS);
+            self.rtcp = self.movie.reports(&self.common, sound, wanted, UDP_HEADERS);
         }
         self.rtcp.iter_mut().for_each(|rtcp| rtcp.at_once = true);
+    }
+
+    /// Of what its streams of RTP draw.
+    pub(crate) fn rtp(&self) -> RtpSeed {
+        self.movie.rtp
     }
 
     /// What it sends.
@@ -122,14 +128,6 @@ impl DatagramSetup {
 
     fn channels_of_halves(&self) -> Vec<Channel> {
         self.channels().into_iter().map(|setup| setup.channel()).collect()
-    }
-
-    /// The same flow, whose RTCP draws from this seed.
-    pub(super) fn seeded(&mut self, seed: Seed) {
-        self.rtcp.iter_mut().for_each(|rtcp| rtcp.seed = seed);
-        if let Some(rtsp) = &mut self.rtsp {
-            rtsp.seeded(seed);
-        }
     }
 
     /// The sender's side.

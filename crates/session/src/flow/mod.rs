@@ -10,6 +10,7 @@ mod movie;
 pub(crate) mod packets;
 mod playback;
 mod recording;
+pub(crate) mod rtp_seed;
 mod sound;
 mod stream;
 
@@ -21,7 +22,7 @@ use framewire_recording::Samples;
 use framewire_recording::record::FrameFacts;
 use framewire_recording::spool::{Spool, Spooled};
 use framewire_scenario::{self as scenario, FlowKind};
-use framewire_units::{DataSize, Duration, Seed, Timestamp};
+use framewire_units::{DataSize, Duration, Timestamp};
 use framewire_wire::rtcp::RtcpBandwidth;
 
 pub use self::adaptive::AdaptiveSetup;
@@ -31,6 +32,7 @@ pub use self::ends::{Ends, Halves};
 pub use self::external::ExternalSetup;
 pub(crate) use self::playback::Carried;
 pub use self::recording::FlowRecording;
+pub use self::rtp_seed::RtpSeed;
 pub use self::sound::DescribedSound;
 pub use self::stream::StreamSetup;
 use crate::adaptive::LadderContent;
@@ -166,16 +168,16 @@ enum Offer<'a> {
 }
 
 impl FlowSetup {
-    /// A flow of a scenario that sends `plan`, by a sender of the lab's or by applications. `ssrc` distinguishes its
-    /// RTP stream from others (RFC 3550, section 5.1).
+    /// A flow of a scenario that sends `plan`, by a sender of the lab's or by applications. What it draws is of
+    /// this seed.
     ///
     /// # Errors
     /// For a flow that does not send the movie, or not a movie of this codec; when its MTU leaves no room for packets.
-    pub fn of_movie(flow: &scenario::Flow, plan: SendingPlan, ssrc: u32) -> Result<Self, BuildError> {
+    pub fn of_movie(flow: &scenario::Flow, plan: SendingPlan, rtp: RtpSeed) -> Result<Self, BuildError> {
         let common = CommonSetup::new(flow);
         match &flow.kind {
-            FlowKind::Datagram(own) => DatagramSetup::new(common, own, plan, ssrc).map(Self::Datagram),
-            FlowKind::Stream(own) => StreamSetup::new(common, own, plan, ssrc).map(Self::Stream),
+            FlowKind::Datagram(own) => DatagramSetup::new(common, own, plan, rtp).map(Self::Datagram),
+            FlowKind::Stream(own) => StreamSetup::new(common, own, plan, rtp).map(Self::Stream),
             FlowKind::External(_) if plan.sound().is_some() => {
                 Err(common.refuse("applications are given the movie without sound"))
             }
@@ -191,10 +193,10 @@ impl FlowSetup {
     ///
     /// # Errors
     /// As [`of_movie`](Self::of_movie).
-    pub fn between_machines(flow: &scenario::Flow, plan: SendingPlan, ssrc: u32) -> Result<Self, BuildError> {
-        let mut setup = Self::of_movie(flow, plan, ssrc)?;
+    pub fn between_machines(flow: &scenario::Flow, plan: SendingPlan, rtp: RtpSeed) -> Result<Self, BuildError> {
+        let mut setup = Self::of_movie(flow, plan, rtp)?;
         if let Self::Datagram(setup) = &mut setup {
-            setup.between_machines(ssrc);
+            setup.between_machines();
         }
         Ok(setup)
     }
@@ -248,17 +250,6 @@ impl FlowSetup {
         }
     }
 
-    /// The same flow, whose draws are of this seed.
-    #[must_use]
-    pub fn seeded(mut self, seed: Seed) -> Self {
-        match &mut self {
-            Self::Datagram(setup) => setup.seeded(seed),
-            Self::Stream(setup) => setup.seeded(seed),
-            Self::Adaptive(_) | Self::Bulk(_) | Self::External(_) => {}
-        }
-        self
-    }
-
     /// What it has in common with all others.
     pub(crate) fn common(&self) -> &CommonSetup {
         match self {
@@ -279,6 +270,23 @@ impl FlowSetup {
     /// the video, and of the sound where that has packets for itself. Empty of any other flow.
     pub fn rtcp_bandwidths(&self) -> Vec<RtcpBandwidth> {
         if let Self::Datagram(setup) = self { setup.rtcp_bandwidths() } else { Vec::new() }
+    }
+
+    /// The sequence numbers with which its packets of RTP begin, of the video and of the sound; zeros where it sends none.
+    pub fn first_sequences(&self) -> [u16; 2] {
+        match self.rtp() {
+            Some(rtp) => [rtp.video(), rtp.sound()].map(|start| start.sequence),
+            None => [0; 2],
+        }
+    }
+
+    /// Of what its streams of RTP draw; `None` where no movie is sent by the lab's own senders.
+    fn rtp(&self) -> Option<RtpSeed> {
+        match self {
+            Self::Datagram(setup) => Some(setup.rtp()),
+            Self::Stream(setup) => Some(setup.rtp()),
+            Self::Adaptive(_) | Self::Bulk(_) | Self::External(_) => None,
+        }
     }
 
     /// Name of its transport.

@@ -5,10 +5,11 @@ use framewire_scenario::{Pacing, Rtcp};
 use framewire_transport::TransportKind;
 use framewire_transport::queue::{FrameQueue, QueueKind};
 use framewire_transport::registry::Parts;
-use framewire_units::{Bitrate, Seed};
+use framewire_units::Bitrate;
 use framewire_wire::rtp_payload::CLOCK_RATE;
 
 use super::CommonSetup;
+use super::rtp_seed::RtpSeed;
 use super::sound::SoundStream;
 use crate::channels::{MOVIE_CHANNEL, SOUND_CHANNEL};
 use crate::plan::SendingPlan;
@@ -22,14 +23,22 @@ pub(super) struct MovieSetup {
     kind: TransportKind,
     queue: QueueKind,
     pub(super) pacing: Pacing,
+    /// Of what its streams of RTP draw.
+    pub(super) rtp: RtpSeed,
     /// The constant rate of its transport stream; `None`: it varies, or there is none.
     ts_rate: Option<Bitrate>,
 }
 
 impl MovieSetup {
-    pub(super) fn new(plan: SendingPlan, kind: TransportKind, queue: QueueKind, pacing: Option<Pacing>) -> Self {
+    pub(super) fn new(
+        plan: SendingPlan,
+        kind: TransportKind,
+        queue: QueueKind,
+        pacing: Option<Pacing>,
+        rtp: RtpSeed,
+    ) -> Self {
         let pacing = pacing.unwrap_or(Pacing::Sender);
-        Self { plan, kind, queue, pacing, ts_rate: None }
+        Self { plan, kind, queue, pacing, rtp, ts_rate: None }
     }
 
     /// The same whose transport stream has this constant rate.
@@ -59,31 +68,34 @@ impl MovieSetup {
         self.kind.check_codec(self.plan.codec())
     }
 
-    /// The reports about the packets of video, whose source is `ssrc`, and about those that sound has for itself; none where none are
+    /// The reports about the packets of video, and about those that sound has for itself; none where none are
     /// wanted. Below them are so many bytes of headers.
     pub(super) fn reports(
         &self,
         common: &CommonSetup,
         sound: Option<&SoundStream>,
         wanted: Option<Rtcp>,
-        ssrc: u32,
         lower_headers: usize,
     ) -> Vec<RtcpSetup> {
         let Some(wanted) = wanted.filter(|&rtcp| rtcp != Rtcp::Off) else { return Vec::new() };
-        let setup = |of: u32, rate, media, clock_rate| RtcpSetup {
+        let setup = |start, place, rate, media, clock_rate| RtcpSetup {
             flow: common.name().to_owned(),
-            ssrc: of,
+            start,
+            place,
             bandwidth: RtcpSetup::bandwidth(rate, wanted == Rtcp::Full),
-            seed: Seed(u64::from(ssrc)),
+            seed: self.rtp.seed,
             media,
             clock_rate,
             lower_headers,
             at_once: false,
         };
         let of_sound = sound.zip(self.plan.sound());
-        let of_sound =
-            of_sound.map(|(stream, own)| setup(stream.ssrc(), own.mean_rate(), SOUND_CHANNEL, stream.clock_rate()));
-        [setup(ssrc, self.plan.mean_rate(), MOVIE_CHANNEL, CLOCK_RATE)].into_iter().chain(of_sound).collect()
+        let of_sound = of_sound.map(|(stream, own)| {
+            let place = self.rtp.reports_of_sound();
+            setup(self.rtp.sound(), place, own.mean_rate(), SOUND_CHANNEL, stream.clock_rate())
+        });
+        let of_video = setup(self.rtp.video(), self.rtp.flow, self.plan.mean_rate(), MOVIE_CHANNEL, CLOCK_RATE);
+        [of_video].into_iter().chain(of_sound).collect()
     }
 
     pub(super) fn sender(&self, half: SendingHalf, common: &CommonSetup) -> SenderSession {

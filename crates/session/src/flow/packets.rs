@@ -13,6 +13,7 @@ use framewire_wire::rtsp::StreamStart;
 
 use super::file::{FragmentedMovie, MovieFile};
 use super::movie::MovieSetup;
+use super::rtp_seed::origin;
 use super::sound::{DescribedSound, SoundStream};
 use super::{BuildError, CommonSetup};
 use crate::exchange::rtsp::{RTP_CHANNEL, RtspSetup, SOUND_RTP_CHANNEL};
@@ -20,10 +21,6 @@ use crate::plan::SendingPlan;
 use crate::receiver::ReceivingHalf;
 use crate::rtcp::RtcpSetup;
 use crate::sender::SendingHalf;
-
-/// First RTP sequence number. RFC 3550, 5.1 wants it random against known-plaintext attacks; nothing is encrypted
-/// here, and runs are to be repeatable.
-pub(crate) const INITIAL_SEQUENCE: u16 = 0;
 
 /// The packets of a flow, which both ends know.
 #[derive(Clone, Debug)]
@@ -51,21 +48,16 @@ pub(super) enum MoviePackets {
 }
 
 impl MoviePackets {
-    /// Of this movie, cut by this rule; `ssrc` is its synchronisation source (RFC 3550, section 5.1). `None` where it goes
-    /// in no packets.
+    /// Of this movie, cut by this rule. `None` where it goes in no packets.
     ///
     /// # Errors
     /// When the MTU leaves no room for packets, the rule makes no sense of the movie's codec, or packets do not carry it.
-    pub(super) fn new(
-        movie: &MovieSetup,
-        common: &CommonSetup,
-        rule: PacketRule,
-        ssrc: u32,
-    ) -> Result<Option<Self>, BuildError> {
+    pub(super) fn new(movie: &MovieSetup, common: &CommonSetup, rule: PacketRule) -> Result<Option<Self>, BuildError> {
         movie.check_codec().map_err(|reason| common.refuse(reason))?;
         let parts = movie.parts();
         let mtu = DataSize::from_bytes(u64::from(common.settings.mtu));
-        let origin = StreamOrigin { ssrc, initial_sequence: INITIAL_SEQUENCE };
+        let start = movie.rtp.video();
+        let origin = origin(start);
         match parts.format {
             Format::ElementaryStream => Ok(None),
             Format::Mp4 => Ok(Some(Self::File(MovieFile::new(&movie.plan).map_err(|error| common.refuse(error))?))),
@@ -77,8 +69,9 @@ impl MoviePackets {
                 let format =
                     payload_format(movie.plan.codec()).expect("invariant: the transport carries the codec in RTP");
                 let packetizer = rtp_payload::Packetizer::new(format, rule, mtu, origin);
-                let packetizer = packetizer.map_err(|error| common.refuse(error))?;
-                let sound = movie.plan.sound().map(|sound| SoundStream::new(sound, mtu, ssrc)).transpose();
+                let packetizer =
+                    packetizer.map_err(|error| common.refuse(error))?.with_initial_timestamp(start.timestamp);
+                let sound = movie.plan.sound().map(|sound| SoundStream::new(sound, mtu, movie.rtp.sound())).transpose();
                 let sound = sound.map_err(|error| common.refuse(error))?;
                 Ok(Some(Self::Rtp { packetizer, format, origin, sound }))
             }
@@ -96,9 +89,11 @@ impl MoviePackets {
                 };
                 let packetizer = packetizer.map_err(|error| common.refuse(error))?;
                 let packetizer = packetizer.with_reordering(movie.plan.longest_reordering());
+                let packetizer = packetizer.with_initial_timestamp(start.timestamp);
                 let mtu = parts.socket.overflow().map(|_| mtu);
                 let constant = movie.ts_rate().map(|rate| at_constant_rate(&movie.plan, &program, rate, mtu, origin));
-                let constant = constant.transpose().map_err(|reason| common.refuse(reason))?.map(Box::new);
+                let constant = constant.transpose().map_err(|reason| common.refuse(reason))?;
+                let constant = constant.map(|stream| Box::new(stream.with_initial_timestamp(start.timestamp)));
                 Ok(Some(Self::TransportStream { packetizer, constant, program, origin }))
             }
         }
@@ -109,13 +104,13 @@ impl MoviePackets {
     /// # Panics
     /// Where they are not those of RTP.
     pub(super) fn rtsp(&self, movie: &MovieSetup, reports: &[RtcpSetup]) -> RtspSetup {
-        let Self::Rtp { format, origin, sound, .. } = self else { panic!("invariant: RTSP carries RTP") };
+        let Self::Rtp { format, sound, .. } = self else { panic!("invariant: RTSP carries RTP") };
+        let later = |start: StreamStart, ticks| StreamStart { timestamp: start.timestamp.wrapping_add(ticks), ..start };
         let first = movie.plan.outgoing(0);
-        let of_video = reports.first().cloned();
-        let setup = RtspSetup::new(format, &first.bytes, *origin, first.rtp_timestamp, of_video);
+        let start = later(movie.rtp.video(), first.rtp_timestamp);
+        let setup = RtspSetup::new(format, &first.bytes, start, movie.rtp, reports.first().cloned());
         let Some(sound) = sound else { return setup };
-        let timestamp = movie.plan.outgoing_sound(0).timestamp(sound.clock_rate());
-        let start = StreamStart { ssrc: sound.ssrc(), sequence: sound.sequence(), timestamp };
+        let start = later(movie.rtp.sound(), movie.plan.outgoing_sound(0).timestamp(sound.clock_rate()));
         setup.with_sound(sound.description(), start, reports.get(1).cloned())
     }
 

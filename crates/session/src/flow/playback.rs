@@ -58,10 +58,10 @@ impl StreamSetup {
         self.movie.plan.length()
     }
 
-    /// The sender's end of the reports about each stream of RTSP, which joins now.
-    pub(crate) fn report_ends(&self, now: Timestamp, carried: Carried) -> Vec<Option<RtcpEnd>> {
+    /// The sender's end of the reports about each stream of RTSP, which joins now; the streams begin with these numbers and time stamps.
+    pub(crate) fn report_ends(&self, now: Timestamp, first: [(u16, u32); 2], carried: Carried) -> Vec<Option<RtcpEnd>> {
         let lower_headers = if let Carried::Datagrams(_) = carried { Some(UDP_HEADERS) } else { None };
-        self.rtsp.as_ref().map(|rtsp| rtsp.report_ends(now, lower_headers)).unwrap_or_default()
+        self.rtsp.as_ref().map(|rtsp| rtsp.report_ends(now, first, lower_headers)).unwrap_or_default()
     }
 
     /// The two channels of a stream in datagrams: of its packets, and of the reports about them.
@@ -77,20 +77,23 @@ impl StreamSetup {
     /// Where it is none of RTSP.
     pub(crate) fn streamed(&self, playback: &Playback, carried: Carried) -> SenderSession {
         let (packetizer, sound) = self.of_rtp();
+        let [of_video, of_sound] = playback.first;
+        let packetizer = packetizer.clone().with_initial_sequence(of_video.0).with_initial_timestamp(of_video.1);
+        let packets_of_sound = |sound: &SoundStream| sound.packets_from(of_sound);
         let log = SenderLog::new(&self.common.recording);
         let (half, of_sound, wanted) = match carried {
             Carried::Interleaved([video, of_sound]) => {
                 let half = StreamSender::new(self.movie.queue(), self.connection.unsent_limit);
-                let packets = RtpPackets::interleaved(packetizer.clone(), video.unwrap_or_default());
-                let sound = sound.filter(|_| of_sound.is_some()).map(SoundStream::packets);
+                let packets = RtpPackets::interleaved(packetizer, video.unwrap_or_default());
+                let sound = sound.filter(|_| of_sound.is_some()).map(packets_of_sound);
                 let packets = packets.with_interleaved_sound(sound, of_sound.unwrap_or_default());
                 (SendingHalf::Stream(half.in_format(packets)), None, [video, of_sound].map(|channel| channel.is_some()))
             }
             Carried::Datagrams(wanted) => {
-                let half = DatagramSender::new(self.movie.queue(), packetizer.clone(), Overflow::Wait);
+                let half = DatagramSender::new(self.movie.queue(), packetizer, Overflow::Wait);
                 let sound = sound.filter(|_| wanted[1]);
-                let of_sound =
-                    sound.map(|sound| DatagramSender::new(FrameQueue::direct(), sound.packets(), Overflow::Wait));
+                let of_sound = sound
+                    .map(|sound| DatagramSender::new(FrameQueue::direct(), packets_of_sound(sound), Overflow::Wait));
                 (SendingHalf::Datagram(half), of_sound, wanted)
             }
         };

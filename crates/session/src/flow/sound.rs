@@ -9,46 +9,49 @@ use framewire_wire::rtp_payload::{
     CLOCK_RATE, Depacketizer, FrameError, Limits, PacketRule, Packetizer, PayloadFormat, StreamDescription,
     StreamOrigin,
 };
+use framewire_wire::rtsp::StreamStart;
 use framewire_wire::sdp::{self, Described};
 
-use super::packets::INITIAL_SEQUENCE;
+use super::rtp_seed;
 use crate::sound::Sound;
-
-/// The bit by which the synchronisation source of sound is another one than that of the picture: no flow's picture has it, as a
-/// scenario has 64 flows, whose numbers those are.
-const SOURCE: u32 = 1 << 16;
 
 /// The packets of a flow's sound, which both ends know.
 #[derive(Clone, Debug)]
 pub(crate) struct SoundStream {
     packetizer: Packetizer,
     described: DescribedSound,
-    origin: StreamOrigin,
 }
 
 impl SoundStream {
-    /// Of this sound; `ssrc` is the synchronisation source of the picture.
+    /// Of this sound, whose stream begins so.
     ///
     /// # Errors
     /// When its first packet is none that RTP carries, or the MTU leaves no room for packets, or not for the largest packet of a
     /// codec whose packets are not cut (RFC 7587, section 4.2).
-    pub(super) fn new(sound: &Sound, mtu: DataSize, ssrc: u32) -> Result<Self, FrameError> {
+    pub(super) fn new(sound: &Sound, mtu: DataSize, start: StreamStart) -> Result<Self, FrameError> {
         let format = sound_format(sound.format().codec);
         let description = format.description(&sound.bytes(0))?;
-        let described = DescribedSound::new(sound.format().codec, description)?.beside(ssrc);
-        let origin = source_beside(ssrc);
-        let packetizer = Packetizer::new(format, PacketRule::Full, mtu, origin)?;
+        let origin = rtp_seed::origin(start);
+        let described = DescribedSound::new(sound.format().codec, description)?.beginning_at(origin);
+        let packetizer =
+            Packetizer::new(format, PacketRule::Full, mtu, origin)?.with_initial_timestamp(start.timestamp);
         let largest = (0..sound.len()).map(|number| sound.bytes(number)).max_by_key(|bytes| bytes.len());
         let largest = largest.expect("invariant: sound has at least one packet");
         let too_large =
             |error: FrameError| format!("mtu = {}: the largest packet of its sound: {error}", mtu.as_bytes());
         packetizer.clone().packetize(&largest, 0).map_err(too_large)?;
-        Ok(Self { packetizer, described, origin })
+        Ok(Self { packetizer, described })
     }
 
     /// Cuts sound into packets.
     pub(super) fn packets(&self) -> SoundPackets {
         SoundPackets::new(self.packetizer.clone(), self.clock_rate())
+    }
+
+    /// The same, whose first packet has this number and the first time stamp is this one: for one of several receivers.
+    pub(super) fn packets_from(&self, (sequence, timestamp): (u16, u32)) -> SoundPackets {
+        let packetizer = self.packetizer.clone().with_initial_sequence(sequence).with_initial_timestamp(timestamp);
+        SoundPackets::new(packetizer, self.clock_rate())
     }
 
     /// What a receiver has to know of them.
@@ -61,25 +64,10 @@ impl SoundStream {
         (sound_format(self.described.codec), &self.described.description)
     }
 
-    /// The sequence number of its first packet.
-    pub(super) fn sequence(&self) -> u16 {
-        self.origin.initial_sequence
-    }
-
-    /// Its synchronisation source.
-    pub(super) fn ssrc(&self) -> u32 {
-        self.origin.ssrc
-    }
-
     /// Of its time stamps, in hertz.
     pub(super) fn clock_rate(&self) -> u32 {
         self.described.description.clock_rate
     }
-}
-
-/// Where sound begins beside a picture of this source.
-fn source_beside(ssrc: u32) -> StreamOrigin {
-    StreamOrigin { ssrc: ssrc ^ SOURCE, initial_sequence: INITIAL_SEQUENCE }
 }
 
 /// A stream of sound in RTP, as its receiver knows it: as a session description says, or its sender announces.
@@ -132,9 +120,9 @@ impl DescribedSound {
         Ok(described)
     }
 
-    /// The same beside a picture of this source, from the first packet on.
-    pub(crate) fn beside(self, ssrc: u32) -> Self {
-        Self { origin: Some(source_beside(ssrc)), ..self }
+    /// The same of a stream that begins there.
+    pub(crate) fn beginning_at(self, origin: StreamOrigin) -> Self {
+        Self { origin: Some(origin), ..self }
     }
 
     /// Puts sound together from packets.
@@ -150,6 +138,11 @@ impl DescribedSound {
     /// Ticks of the clock of its time stamps in a second.
     pub(crate) fn clock_rate(&self) -> u32 {
         self.description.clock_rate
+    }
+
+    /// Where its packets begin, where that is known.
+    pub(crate) fn origin(&self) -> Option<StreamOrigin> {
+        self.origin
     }
 
     /// Its synchronisation source, where that is known.

@@ -3,11 +3,12 @@
 use framewire_scenario::{self as scenario, Pacing};
 use framewire_transport::registry::Session;
 use framewire_transport::{Carrier, Pacing as ReceiverPacing, StreamReceiver, StreamSender};
-use framewire_units::{Seed, Timestamp};
+use framewire_units::Timestamp;
 use framewire_wire::rtp_payload::PacketRule;
 
 use super::movie::MovieSetup;
 use super::packets::MoviePackets;
+use super::rtp_seed::RtpSeed;
 use super::sound::{DescribedSound, SoundStream};
 use super::{BuildError, CommonSetup, ConnectionSettings};
 use crate::channels::{ChannelSetup, MOVIE_CHANNEL};
@@ -38,23 +39,20 @@ impl StreamSetup {
         common: CommonSetup,
         own: &scenario::StreamFlow,
         plan: SendingPlan,
-        ssrc: u32,
+        rtp: RtpSeed,
     ) -> Result<Self, BuildError> {
         let connection = common.connection(&own.tcp);
-        let movie = MovieSetup::new(plan, own.transport, own.queue, own.pacing).at_rate(own.ts_rate);
-        let packets = MoviePackets::new(&movie, &common, PacketRule::Full, ssrc)?;
+        let movie = MovieSetup::new(plan, own.transport, own.queue, own.pacing, rtp).at_rate(own.ts_rate);
+        let packets = MoviePackets::new(&movie, &common, PacketRule::Full)?;
         let in_rtsp = packets.as_ref().filter(|_| movie.parts().session == Session::Rtsp);
-        let reports =
-            |packets: &MoviePackets| movie.reports(&common, packets.sound(), own.rtcp, ssrc, INTERLEAVED_HEADERS);
+        let reports = |packets: &MoviePackets| movie.reports(&common, packets.sound(), own.rtcp, INTERLEAVED_HEADERS);
         let rtsp = in_rtsp.map(|packets| packets.rtsp(&movie, &reports(packets)));
         Ok(Self { common, movie, packets, rtsp, connection })
     }
 
-    /// The same flow, whose draws are of this seed.
-    pub(super) fn seeded(&mut self, seed: Seed) {
-        if let Some(rtsp) = &mut self.rtsp {
-            rtsp.seeded(seed);
-        }
+    /// Of what its streams of RTP draw.
+    pub(crate) fn rtp(&self) -> RtpSeed {
+        self.movie.rtp
     }
 
     /// Its only channel, which the receiver opens where it asks for the movie.

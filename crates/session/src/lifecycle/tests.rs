@@ -43,7 +43,7 @@ fn ends_into(transport: &str, sink: MovieSink) -> (MovieSending, MovieReceiving)
 pub(super) fn flow(transport: &str) -> (SenderSession, ReceiverSession) {
     let scenario = Scenario::parse(&format!("[[flow]]\ntransport = \"{transport}\""), &[]).expect("it is well formed");
     let plan = SendingPlan::new(movie(), Timestamp::ZERO);
-    match FlowSetup::of_movie(&scenario.flows[0], plan, 1).expect("it sends the movie") {
+    match FlowSetup::of_movie(&scenario.flows[0], plan, crate::RtpSeed::default()).expect("it sends the movie") {
         FlowSetup::Datagram(setup) => (setup.sender(), setup.receiver()),
         FlowSetup::Stream(setup) => (setup.sender(), setup.receiver()),
         other => panic!("{other:?}"),

@@ -147,7 +147,7 @@ mod tests {
             let scenario =
                 Scenario::parse(&format!("[[flow]]\ntransport = \"{transport}\""), &[]).expect("well formed");
             let plan = SendingPlan::new(movie(), Timestamp::ZERO);
-            let setup = FlowSetup::of_movie(&scenario.flows[0], plan, 1);
+            let setup = FlowSetup::of_movie(&scenario.flows[0], plan, crate::RtpSeed::default());
             let mut session = match setup.expect("it sends the movie") {
                 FlowSetup::Datagram(setup) => setup.sender(),
                 FlowSetup::Stream(setup) => setup.sender(),

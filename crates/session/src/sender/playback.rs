@@ -17,8 +17,8 @@ pub(crate) struct Playback {
     pub(crate) pacing: Pacing,
     /// How much of it is due at the start: what the receiver then has ahead of its player.
     pub(crate) ahead: Duration,
-    /// What its time stamps say of the beginning of the movie.
-    pub(crate) first_stamp: Duration,
+    /// The sequence number and the time stamp of RTP with which its video begins, and its sound.
+    pub(crate) first: [(u16, u32); 2],
     /// It begins anew where it has ended, for as long as there is a receiver.
     pub(crate) is_endless: bool,
 }
@@ -27,6 +27,8 @@ pub(crate) struct Playback {
 #[derive(Debug)]
 pub(super) struct PlaybackState {
     start: Timestamp,
+    /// The time stamps with which its streams of RTP begin.
+    first_stamps: [u32; 2],
     /// By how much frames were offered late that were not looked at yet.
     late: Vec<Duration>,
     /// Packets of RTP that were written and not looked at yet.
@@ -54,11 +56,16 @@ impl SenderSession {
     /// The same session as one of many: nothing of its frames is recorded.
     pub(crate) fn playing_as(self, playback: &Playback) -> Self {
         let programme = self.programme.starting_at(playback.start).sooner(playback.ahead);
-        let programme = programme.stamped_from(playback.first_stamp);
         let programme = if playback.is_endless { programme.without_end() } else { programme };
-        let (start, late, packets) = (playback.start, Vec::new(), Vec::new());
-        let state =
-            Some(PlaybackState { start, late, packets, paused: None, is_sound_alone: false, is_recorded: false });
+        let state = Some(PlaybackState {
+            start: playback.start,
+            first_stamps: playback.first.map(|(_, timestamp)| timestamp),
+            late: Vec::new(),
+            packets: Vec::new(),
+            paused: None,
+            is_sound_alone: false,
+            is_recorded: false,
+        });
         Self { programme, pacing: playback.pacing, playback: state, ..self }
     }
 
@@ -158,7 +165,10 @@ impl SenderSession {
     pub(crate) fn next_packets(&self, at: Duration, clock_rates: [u32; 2]) -> [Option<(u16, u32)>; 2] {
         let [video, sound] = self.half.next_numbers();
         let sound = sound.or_else(|| self.sound.as_ref()?.next_number());
+        let [first_of_video, first_of_sound] = self.playback.as_ref().map_or([0; 2], |playback| playback.first_stamps);
         let [of_video, of_sound] = clock_rates.map(|rate| self.programme.timestamp(at, rate));
+        let of_video = of_video.wrapping_add(first_of_video);
+        let of_sound = of_sound.wrapping_add(first_of_sound);
         [video.map(|number| (number, of_video)), sound.map(|number| (number, of_sound))]
     }
 

@@ -72,11 +72,6 @@ impl Programme {
         Self { plan: self.plan.starting_at(now), sooner: place(frame) + ahead, until, moved, ..self.clone() }
     }
 
-    /// The same, whose time stamps are those of the movie and a time.
-    pub(super) fn stamped_from(self, first: Duration) -> Self {
-        Self { moved: nanos(first), ..self }
-    }
-
     /// The same, due later by a time.
     pub(super) fn later(&self, by: Duration) -> Self {
         Self { plan: self.plan.starting_at(self.plan.start() + by), ..self.clone() }

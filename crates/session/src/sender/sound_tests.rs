@@ -63,7 +63,7 @@ fn session() -> SenderSession {
     let plan = SendingPlan::new(Movie::parse(bytes.into()).expect("a movie"), Timestamp::ZERO).with_sound(&sound);
     let text = "movie.source = \"a.ts\"\nmovie.sound = true\n[[flow]]\ntransport = \"udp-blocking\"";
     let scenario = Scenario::parse(text, &[]).expect("well formed");
-    match FlowSetup::of_movie(&scenario.flows[0], plan, 1).expect("it sends the movie") {
+    match FlowSetup::of_movie(&scenario.flows[0], plan, crate::RtpSeed::default()).expect("it sends the movie") {
         FlowSetup::Datagram(setup) => setup.sender(),
         other => panic!("{other:?}"),
     }

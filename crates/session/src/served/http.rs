@@ -41,7 +41,7 @@ impl Http {
                     start: now,
                     pacing: self.policy.pacing,
                     ahead: self.policy.ahead,
-                    first_stamp: Duration::ZERO,
+                    first: Default::default(),
                     is_endless: self.policy.is_endless && resource.length.is_none(),
                 };
                 let (session, skip) = setup.played_from(serve.bytes.start, &playback);

@@ -16,15 +16,13 @@ use super::catalogue::Catalogue;
 use super::client::{Connection, Conversation, Stage};
 use super::record::{Client, Ending, Opening, Record};
 use crate::flow::Carried;
+use crate::flow::rtp_seed::first_numbers;
 use crate::half::{ChannelId, Channels};
 use crate::rtcp::{RtcpEnd, RtcpLog};
 use crate::sender::{PacketSent, Playback};
 
 /// What accounts are of, as a client is told (RFC 2617, section 3.2.1).
 const REALM: &str = "framewire";
-
-/// First time stamps are within these seconds, of 47,721 that 32 bits have of 90 kHz; whole ones, so that no clock rounds.
-const FIRST_STAMPS: u64 = 40_000;
 
 /// Bytes of RTCP that a ledger keeps of each stream and direction; more are left out. Of an end that reports 100 bytes every five
 /// seconds that is three and a half hours.
@@ -52,10 +50,10 @@ pub fn rtsp_client(
         account: account.map(|account| (REALM.to_owned(), account)),
         timeout: policy.next_request,
     };
-    let first_stamp = Duration::from_secs(1 + random.next_u64() % FIRST_STAMPS);
+    let first = std::array::from_fn(|_| first_numbers(&mut random));
     let number = random.next_u64() >> 1;
     Box::new(Connection::new(Rtsp {
-        first_stamp,
+        first,
         catalogue: catalogue.clone(),
         policy,
         server: Server::new(settings, now, random).with_patience(policy.first_request).described_as(number),
@@ -73,9 +71,8 @@ pub fn rtsp_client(
 const LAST_PACKETS: Duration = Duration::from_millis(200);
 
 struct Rtsp {
-    /// What time stamps say of the beginning of the movie: never 0, which FFmpeg 5.1 takes for none that was told (RFC 3550,
-    /// section 5.1, wants it random).
-    first_stamp: Duration,
+    /// With which sequence number and time stamp video begins, and sound: other ones for each client (RFC 3550, section 5.1).
+    first: [(u16, u32); 2],
     catalogue: Catalogue,
     policy: ServingPolicy,
     server: Server,
@@ -153,7 +150,7 @@ impl Rtsp {
             start: now,
             pacing: self.policy.pacing,
             ahead: self.policy.ahead,
-            first_stamp: self.first_stamp,
+            first: self.first,
             is_endless: self.policy.is_endless,
         };
         let in_datagrams = deliveries.iter().flatten().any(|delivery| matches!(delivery, Delivery::Udp(..)));
@@ -161,7 +158,7 @@ impl Rtsp {
             true => Carried::Datagrams([0, 1].map(|stream| delivery(stream).is_some())),
             false => Carried::Interleaved([0, 1].map(|stream| interleaved(stream).map(|(rtp, _)| rtp))),
         };
-        let ends = setup.report_ends(now, carried).into_iter().enumerate();
+        let ends = setup.report_ends(now, self.first, carried).into_iter().enumerate();
         let ends = ends.filter(|(stream, _)| delivery(*stream).is_some());
         self.reports = ends
             .filter_map(|(stream, end)| {

@@ -272,7 +272,7 @@ mod tests {
         );
         let network = Network::new(&network, Seed(1)).expect("it can be");
         let recording = Recording { deliveries: true, ..Recording::default() };
-        let mut wires = FlowWires::new(network, PacketRecorder::new(recording, vec![vec![]]));
+        let mut wires = FlowWires::new(network, PacketRecorder::new(recording, vec![(vec![], [0; 2])]));
         let config = TcpConfig { no_delay: true, ..TcpConfig::default() };
         let at = Timestamp::from_millis;
         let path = FlowPath::between_two_hosts(false);

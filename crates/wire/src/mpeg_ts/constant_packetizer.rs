@@ -8,7 +8,7 @@ use super::constant::Part;
 use super::least_rate::{PlannedUnit, least_rate};
 use super::multiplexer::{Multiplexer, UnitError};
 use super::packet::PACKET_LENGTH;
-use super::packetizer::{Frame, FrameTimes, packets_of_datagram, put_rtp_header, reference};
+use super::packetizer::{Frame, FrameTimes, RtpHeaders, packets_of_datagram, reference};
 use super::settings::{Layout, PACKETS_PER_DATAGRAM, Rate, Settings, SettingsError};
 use super::tables::Program;
 use crate::rtp;
@@ -31,7 +31,7 @@ pub struct ConstantPacketizer {
     most: u8,
     /// Groups are datagrams, and have to be known.
     is_numbered: bool,
-    rtp: Option<(StreamOrigin, u64)>,
+    rtp: Option<RtpHeaders>,
     times: FrameTimes,
     references: Unwrapper,
     packets: Vec<u8>,
@@ -78,7 +78,7 @@ impl ConstantPacketizer {
             return Err(SettingsError::Datagram(most));
         }
         let stream = Self::continuous(program, rate)?;
-        Ok(Self { most, is_numbered: true, rtp: origin.map(|origin| (origin, 0)), ..stream })
+        Ok(Self { most, is_numbered: true, rtp: origin.map(RtpHeaders::new), ..stream })
     }
 
     /// The same for a stream of bytes.
@@ -103,6 +103,12 @@ impl ConstantPacketizer {
     #[must_use]
     pub fn with_reordering(self, longest: Duration) -> Self {
         Self { times: self.times.reordered(longest), ..self }
+    }
+
+    /// As [`Packetizer::with_initial_timestamp`](super::Packetizer::with_initial_timestamp).
+    #[must_use]
+    pub fn with_initial_timestamp(self, initial_timestamp: u32) -> Self {
+        Self { rtp: self.rtp.map(|rtp| rtp.beginning_with(initial_timestamp)), ..self }
     }
 
     /// The lowest rate at which all of these come before they are decoded, in its groups.
@@ -171,11 +177,7 @@ impl ConstantPacketizer {
         let reference = self.references.unwrap(reference);
         match &mut self.rtp {
             None => reference,
-            Some((origin, next)) => {
-                put_rtp_header(*origin, *next, reference, memory);
-                *next += 1;
-                *next - 1
-            }
+            Some(headers) => headers.put(reference, memory),
         }
     }
 }

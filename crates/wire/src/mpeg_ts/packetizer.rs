@@ -47,7 +47,7 @@ pub struct Frame<'a> {
 pub struct Packetizer {
     multiplexer: Multiplexer,
     datagram: usize,
-    rtp: Option<(StreamOrigin, u64)>,
+    rtp: Option<RtpHeaders>,
     times: FrameTimes,
     references: Unwrapper,
     packets: Vec<u8>,
@@ -102,7 +102,7 @@ impl Packetizer {
     /// When the MTU has no room for three packets.
     pub fn new(program: Program, mtu: DataSize, origin: Option<StreamOrigin>) -> Result<Self, SettingsError> {
         let packets = packets_of_datagram(mtu, origin.is_some());
-        Self::with_layout(program, Layout::Datagrams(packets), origin.map(|origin| (origin, 0)))
+        Self::with_layout(program, Layout::Datagrams(packets), origin.map(RtpHeaders::new))
     }
 
     /// The same for a stream of bytes: what comes of a frame is one piece of it.
@@ -113,7 +113,7 @@ impl Packetizer {
         Self::with_layout(program, Layout::Continuous, None)
     }
 
-    fn with_layout(program: Program, layout: Layout, rtp: Option<(StreamOrigin, u64)>) -> Result<Self, SettingsError> {
+    fn with_layout(program: Program, layout: Layout, rtp: Option<RtpHeaders>) -> Result<Self, SettingsError> {
         let settings = Settings { rate: Rate::Variable(layout), ..Settings::new(program, layout) };
         let datagram = match layout {
             Layout::Continuous => usize::MAX,
@@ -128,6 +128,12 @@ impl Packetizer {
     #[must_use]
     pub fn with_reordering(self, longest: Duration) -> Self {
         Self { times: self.times.reordered(longest), ..self }
+    }
+
+    /// The same whose time stamps of RTP begin with this one instead of 0 (RFC 3550, section 5.1).
+    #[must_use]
+    pub fn with_initial_timestamp(self, initial_timestamp: u32) -> Self {
+        Self { rtp: self.rtp.map(|rtp| rtp.beginning_with(initial_timestamp)), ..self }
     }
 
     /// The datagrams of a frame. One allocation holds all of them.
@@ -149,11 +155,7 @@ impl Packetizer {
             let reference = self.references.unwrap(reference);
             let sequence = match &mut self.rtp {
                 None => reference,
-                Some((origin, next)) => {
-                    put_rtp_header(*origin, *next, reference, &mut memory);
-                    *next += 1;
-                    *next - 1
-                }
+                Some(headers) => headers.put(reference, &mut memory),
             };
             memory.extend_from_slice(packets);
             let bytes = memory.split().freeze();
@@ -187,18 +189,42 @@ pub(super) fn packets_of_datagram(mtu: DataSize, in_rtp: bool) -> u8 {
     u8::try_from(fit).unwrap_or(u8::MAX).min(PACKETS_PER_DATAGRAM)
 }
 
-pub(super) fn put_rtp_header(origin: StreamOrigin, sequence: u64, reference: u64, out: &mut BytesMut) {
-    let header = RtpHeader {
-        // Set where the clock is not continuous (RFC 2250, section 2).
-        marker: false,
-        payload_type: PAYLOAD_TYPE,
-        sequence_number: origin.initial_sequence.wrapping_add(sequence as u16),
-        timestamp: (reference / TICKS_PER_RTP) as u32,
-        ssrc: origin.ssrc,
-    };
-    let mut bytes = [0; rtp::HEADER_LENGTH];
-    header.emit([&[], &[]], &mut bytes);
-    out.extend_from_slice(&bytes);
+/// The headers of RTP before packets of a transport stream (RFC 2250, section 2).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RtpHeaders {
+    origin: StreamOrigin,
+    /// What is added to the clock of the stream.
+    initial_timestamp: u32,
+    /// The number of the next one, extended to 64 bits from the first as 0.
+    next: u64,
+}
+
+impl RtpHeaders {
+    pub(super) fn new(origin: StreamOrigin) -> Self {
+        Self { origin, initial_timestamp: 0, next: 0 }
+    }
+
+    /// The same that adds this to the clock.
+    pub(super) fn beginning_with(self, initial_timestamp: u32) -> Self {
+        Self { initial_timestamp, ..self }
+    }
+
+    /// Writes the next header, at this time of the system clock; its number.
+    pub(super) fn put(&mut self, clock: u64, out: &mut BytesMut) -> u64 {
+        let header = RtpHeader {
+            // Set where the clock is not continuous (RFC 2250, section 2).
+            marker: false,
+            payload_type: PAYLOAD_TYPE,
+            sequence_number: self.origin.initial_sequence.wrapping_add(self.next as u16),
+            timestamp: self.initial_timestamp.wrapping_add((clock / TICKS_PER_RTP) as u32),
+            ssrc: self.origin.ssrc,
+        };
+        let mut bytes = [0; rtp::HEADER_LENGTH];
+        header.emit([&[], &[]], &mut bytes);
+        out.extend_from_slice(&bytes);
+        self.next += 1;
+        self.next - 1
+    }
 }
 
 /// Bytes of payload of a packet of this identifier.

@@ -11,7 +11,7 @@
 //! let end = |ssrc, name: &str| {
 //!     let bandwidth = RtcpBandwidth::of_session(Bitrate::from_mbps(4));
 //!     let settings = Settings { ssrc, name: name.to_owned(), clock_rate: 90_000, bandwidth, ..Settings::default() };
-//!     Participant::new(settings, Timestamp::ZERO, Seed(1))
+//!     Participant::new(settings, Timestamp::ZERO, Seed(1).stream("rtcp", &[ssrc.into()]))
 //! };
 //! let (mut camera, mut viewer) = (end(1, "camera")?, end(2, "viewer")?);
 //! let mut reports = 0;

@@ -1,6 +1,6 @@
 use std::collections::VecDeque;
 
-use framewire_units::{Duration, Seed, Timestamp};
+use framewire_units::{Duration, RandomStream, Timestamp};
 
 use super::bandwidth::{Census, MINIMUM_INTERVAL, RtcpBandwidth};
 use super::compound::{Compound, Report, ReportBlock, RtcpError, SenderInfo};
@@ -119,12 +119,11 @@ enum Bye {
 }
 
 impl Participant {
-    /// A participant that joins now. What it draws depends on the seed and its source.
+    /// A participant that joins now, and draws from this stream when it reports.
     ///
     /// # Errors
     /// When the name is longer than 255 bytes.
-    pub fn new(settings: Settings, now: Timestamp, seed: Seed) -> Result<Self, RtcpError> {
-        let random = seed.stream("rtcp", &[settings.ssrc.into()]);
+    pub fn new(settings: Settings, now: Timestamp, random: RandomStream) -> Result<Self, RtcpError> {
         let first = Self::compound(&settings, Report { ssrc: settings.ssrc, ..Report::default() });
         let size = first.emit()?.len() + settings.lower_headers;
         let timer = ReportTimer::new(now, settings.bandwidth, settings.minimum, size, random);

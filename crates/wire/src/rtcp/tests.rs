@@ -12,7 +12,7 @@ const MILLISECOND: Duration = Duration::from_millis(1);
 /// A participant of a session with 5 % of this bandwidth.
 fn participant(ssrc: u32, bandwidth: RtcpBandwidth, seed: u64) -> Participant {
     let settings = Settings { ssrc, name: format!("{ssrc:04}@example.org"), bandwidth, ..Settings::default() };
-    Participant::new(settings, Timestamp::ZERO, Seed(seed)).unwrap()
+    Participant::new(settings, Timestamp::ZERO, Seed(seed).stream("rtcp", &[ssrc.into()])).unwrap()
 }
 
 fn session(kbps: u64) -> RtcpBandwidth {
@@ -370,7 +370,7 @@ fn a_sender_that_reports_at_once_does_so_with_its_first_packet_and_then_by_the_i
     for reports_at_once in [false, true] {
         let settings =
             Settings { ssrc: 1, name: "sender".to_owned(), bandwidth, reports_at_once, ..Settings::default() };
-        let mut sender = Participant::new(settings, Timestamp::ZERO, Seed(5)).unwrap();
+        let mut sender = Participant::new(settings, Timestamp::ZERO, Seed(5).stream("rtcp", &[1])).unwrap();
         assert_eq!(sender.next_timeout().is_none(), reports_at_once, "nothing to say before it sends");
         sender.handle_rtp_sent(begins, 100, 1_000);
         assert_eq!(sender.next_timeout() == Some(begins), reports_at_once);

@@ -42,6 +42,7 @@ impl Datagram {
 pub struct Packetizer {
     packer: Box<dyn Packer>,
     origin: StreamOrigin,
+    initial_timestamp: u32,
     payload_type: u8,
     /// The marker is on the last packet of every frame; else the format says which packets have one.
     marks_ends: bool,
@@ -73,6 +74,7 @@ impl Packetizer {
         Ok(Self {
             packer: (format.packer)(rule, largest_datagram - rtp::HEADER_LENGTH),
             origin,
+            initial_timestamp: 0,
             payload_type: format.payload_type,
             marks_ends: format.marks_ends(),
             next_sequence: 0,
@@ -91,6 +93,19 @@ impl Packetizer {
         Ok(Self { payload_type, ..self })
     }
 
+    /// The same whose time stamps begin with this one instead of 0. A sender draws it (RFC 3550, section 5.1: the initial value SHOULD be
+    /// random, as for the sequence number).
+    #[must_use]
+    pub fn with_initial_timestamp(self, initial_timestamp: u32) -> Self {
+        Self { initial_timestamp, ..self }
+    }
+
+    /// The same whose first packet has this sequence number, for one of several receivers.
+    #[must_use]
+    pub fn with_initial_sequence(self, initial_sequence: u16) -> Self {
+        Self { origin: StreamOrigin { initial_sequence, ..self.origin }, ..self }
+    }
+
     /// Sequence number of the next packet, extended to 64 bits from the first packet of the stream as 0.
     pub fn next_sequence(&self) -> u64 {
         self.next_sequence
@@ -103,7 +118,8 @@ impl Packetizer {
 
     /// The packets of one access unit: a frame or a pair of fields, with the headers before it; or packets of sound.
     ///
-    /// `rtp_timestamp` is the presentation time in the clock of the stream: of video, 90 kHz. One allocation holds all packets of the frame.
+    /// `rtp_timestamp` is the presentation time in the clock of the stream, of video 90 kHz, which the packets carry behind the
+    /// [initial one](Self::with_initial_timestamp). One allocation holds all packets of the frame.
     ///
     /// # Errors
     /// When the bytes are not an access unit that the format packs.
@@ -111,7 +127,7 @@ impl Packetizer {
         self.packets.clear();
         self.packer.pack(frame, &mut self.packets)?;
         let (first, origin, payload_type) = (self.next_sequence, self.origin, self.payload_type);
-        let marks_ends = self.marks_ends;
+        let (marks_ends, timestamp) = (self.marks_ends, self.initial_timestamp.wrapping_add(rtp_timestamp));
         let (count, packets) = self.packets.drain();
         let emit = |(index, (mut packet, written)): (usize, (BytesMut, Written))| {
             let sequence = first + index as u64;
@@ -119,7 +135,7 @@ impl Packetizer {
                 marker: if marks_ends { index + 1 == count } else { written.marker },
                 payload_type,
                 sequence_number: origin.initial_sequence.wrapping_add(sequence as u16),
-                timestamp: rtp_timestamp.wrapping_add(written.ticks),
+                timestamp: timestamp.wrapping_add(written.ticks),
                 ssrc: origin.ssrc,
             };
             header.emit([&[], &[]], &mut packet[..rtp::HEADER_LENGTH]);

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use framewire_units::{Seed, Timestamp};
 use framewire_wire::rtp_payload::{CLOCK_RATE, FirstPacket};
 use framewire_wire::rtsp::{
-    Account, Carriage, Client, ClientEvent, ClientSettings, PlayedStream, SESSION_TIMEOUT, Want,
+    Account, Carriage, Client, ClientEvent, ClientSettings, PlayedStream, SESSION_TIMEOUT, StreamStart, Want,
 };
 
 use super::{ASSUMED_RATE, RtspSetup, URL, report};
@@ -75,7 +75,7 @@ impl RtspClientExchange {
     pub(super) fn of(setup: &RtspSetup, want: Want, sound: Want, packets: Packets) -> Self {
         let sound = Some(sound).filter(|_| setup.streams.len() > 1);
         let settings = ClientSettings { url: URL.to_owned(), want, sound, account: None, user_agent: None };
-        let random = setup.seed.stream("rtsp client", &[setup.ssrc().into()]);
+        let random = setup.rtp.seed.stream("rtsp client", &[setup.rtp.flow.into()]);
         Self::new(Client::new(settings, Timestamp::ZERO, random), packets)
     }
 
@@ -157,7 +157,8 @@ pub(crate) fn reports_of_any(sound: Option<u32>, seed: Seed, lower_headers: usiz
     let ssrc = seed.stream("rtcp of a client", &[]).next_u64() as u32;
     let setup = |media, clock_rate| RtcpSetup {
         flow: "rtsp".to_owned(),
-        ssrc,
+        start: StreamStart { ssrc, sequence: 0, timestamp: 0 },
+        place: ssrc,
         bandwidth: RtcpSetup::bandwidth(ASSUMED_RATE, true),
         seed,
         media,

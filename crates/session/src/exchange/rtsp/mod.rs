@@ -13,9 +13,9 @@ mod server;
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 
-use framewire_units::{Bitrate, Duration, Seed, Timestamp};
+use framewire_units::{Bitrate, Duration, Timestamp};
 use framewire_wire::rtcp::RtcpBandwidth;
-use framewire_wire::rtp_payload::{PayloadFormat, StreamDescription, StreamOrigin};
+use framewire_wire::rtp_payload::{PayloadFormat, StreamDescription};
 use framewire_wire::rtsp::{Presentation, StreamStart, Want, put_interleaved};
 use framewire_wire::sdp;
 
@@ -24,6 +24,7 @@ pub(crate) use self::client::{AskedServer, RtspClientExchange, reports_of_any};
 use self::server::RtspServerExchange;
 use super::{ClientExchange, ServerExchange};
 use crate::channels::SOUND_PORTS;
+use crate::flow::RtpSeed;
 use crate::rtcp::{RtcpEnd, RtcpSetup};
 
 /// The channel of RTP of the first stream, which the client asks for (RFC 2326, section 10.12); that of RTCP is the next one, and behind
@@ -50,7 +51,7 @@ pub(crate) struct RtspSetup {
     description: String,
     /// Video, and sound where there is some.
     streams: Vec<StreamSetup>,
-    seed: Seed,
+    rtp: RtpSeed,
 }
 
 /// A stream of it.
@@ -62,19 +63,17 @@ struct StreamSetup {
 }
 
 impl RtspSetup {
-    /// Of a stream in this format, which begins with the access unit `first` and the time stamp `timestamp`.
+    /// Of a stream in this format, which begins so, with the access unit `first`. What both ends draw is of this seed.
     pub(crate) fn new(
         format: &PayloadFormat,
         first: &[u8],
-        origin: StreamOrigin,
-        timestamp: u32,
+        start: StreamStart,
+        rtp: RtpSeed,
         rtcp: Option<RtcpSetup>,
     ) -> Self {
         let description = sdp::describe(format, Ipv4Addr::UNSPECIFIED.into(), 0, first);
         let description = sdp::with_rtcp_bandwidth(&description, [bandwidth(rtcp.as_ref())]);
-        let StreamOrigin { ssrc, initial_sequence: sequence } = origin;
-        let start = StreamStart { ssrc, sequence, timestamp };
-        Self { description, streams: vec![StreamSetup { start, rtcp }], seed: Seed(u64::from(ssrc)) }
+        Self { description, streams: vec![StreamSetup { start, rtcp }], rtp }
     }
 
     /// The same with sound as a second stream, of which its description says so much.
@@ -90,21 +89,21 @@ impl RtspSetup {
         self
     }
 
-    /// The sender's end of the reports about each stream, which joins now and keeps nothing; `None` where there are none. Below them are
-    /// so many bytes of headers, where not those of the connection.
-    pub(crate) fn report_ends(&self, now: Timestamp, lower_headers: Option<usize>) -> Vec<Option<RtcpEnd>> {
-        let below = |setup: &RtcpSetup| RtcpSetup {
+    /// The sender's end of the reports about each stream, which joins now and keeps nothing; `None` where there are none. Streams begin
+    /// with these numbers and time stamps, and below reports are so many bytes of headers, where not those of the connection.
+    pub(crate) fn report_ends(
+        &self,
+        now: Timestamp,
+        first: [(u16, u32); 2],
+        lower_headers: Option<usize>,
+    ) -> Vec<Option<RtcpEnd>> {
+        let own = |setup: &RtcpSetup, (sequence, timestamp)| RtcpSetup {
+            start: StreamStart { sequence, timestamp, ..setup.start },
             lower_headers: lower_headers.unwrap_or(setup.lower_headers),
             ..setup.clone()
         };
-        let setups = self.streams.iter().map(|stream| &stream.rtcp);
-        setups.map(|setup| setup.as_ref().map(|setup| below(setup).sender(now).unrecorded())).collect()
-    }
-
-    /// The same, whose draws are of this seed.
-    pub(crate) fn seeded(&mut self, seed: Seed) {
-        self.seed = seed;
-        self.streams.iter_mut().filter_map(|stream| stream.rtcp.as_mut()).for_each(|rtcp| rtcp.seed = seed);
+        let setups = self.streams.iter().map(|stream| &stream.rtcp).zip(first);
+        setups.map(|(setup, first)| setup.as_ref().map(|setup| own(setup, first).sender(now).unrecorded())).collect()
     }
 
     /// The stream, at this path.
@@ -142,10 +141,6 @@ impl RtspSetup {
 
     fn has_reports(&self) -> bool {
         self.streams.iter().any(|stream| stream.rtcp.is_some())
-    }
-
-    fn ssrc(&self) -> u32 {
-        self.streams.first().map_or(0, |video| video.start.ssrc)
     }
 }
 

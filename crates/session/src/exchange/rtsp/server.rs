@@ -39,7 +39,7 @@ impl RtspServerExchange {
             account: None,
             timeout: SESSION_TIMEOUT,
         };
-        let random = setup.seed.stream("rtsp server", &[setup.ssrc().into()]);
+        let random = setup.rtp.seed.stream("rtsp server", &[setup.rtp.flow.into()]);
         let server = Server::new(settings, Timestamp::ZERO, random);
         let (setups, answers_bye) = match port {
             None => (setup.reports().collect(), false),

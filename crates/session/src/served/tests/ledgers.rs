@@ -2,7 +2,8 @@
 
 use framewire_recording::record::FrameEventKind;
 use framewire_wire::rtcp::{Compound, NtpTime, Report, ReportBlock};
-use framewire_wire::rtsp::put_interleaved;
+use framewire_wire::rtp::RtpHeader;
+use framewire_wire::rtsp::{Item, put_interleaved};
 
 use super::rtsp::{ExchangeEvent, catalogue_of, client_of, play};
 use super::*;
@@ -71,13 +72,13 @@ fn where_there_is_no_room_or_nothing_to_be_told_there_is_no_ledger() {
 }
 
 /// A receiver's report about a stream, which answers the sender's of a time.
-fn report_of_receiver(of: u32, answered: Timestamp, delay: Duration) -> Vec<u8> {
+fn report_of_receiver((of, highest_sequence): (u32, u32), answered: Timestamp, delay: Duration) -> Vec<u8> {
     let delay = (delay.as_millis() as u32) << 16;
     let block = ReportBlock {
         ssrc: of,
         fraction_lost: 64,
         lost: 3,
-        highest_sequence: 70,
+        highest_sequence,
         jitter: 90,
         last_report: NtpTime::of(answered).middle(),
         delay: delay / 1_000,
@@ -94,10 +95,16 @@ fn a_ledger_of_rtsp_has_the_reports_of_both_ends_until_the_connection_is_over() 
     let catalogue = catalogue_of("rtsp");
     let (mut client, mut pipe) = (client_of(&catalogue, MANNER, None), Pipe::WIDE);
     client.set_recording(Some(FlowRecording::default()));
-    play(&mut *client, &mut pipe, &mut ExchangeEvent::default(), ms(100), 2);
+    let mut heard = ExchangeEvent::default();
+    play(&mut *client, &mut pipe, &mut heard, ms(100), 2);
     run(&mut *client, &mut pipe, ms(100), ms(600));
     let ssrc = catalogue.presentations[0].streams[0].ssrc;
-    let came = report_of_receiver(ssrc, ms(100), Duration::from_millis(400));
+    let first = heard.items(&pipe).into_iter().find_map(|item| match item {
+        Item::Interleaved { channel: 0, packet } => Some(RtpHeader::parse(&packet).expect("a packet").0),
+        _ => None,
+    });
+    let first = u32::from(first.expect("it plays").sequence_number);
+    let came = report_of_receiver((ssrc, first + 70), ms(100), Duration::from_millis(400));
     client.handle_arrival(ms(600), CONNECTION, Arrival::Bytes(&came));
     run(&mut *client, &mut pipe, ms(600), ms(5_000));
     assert!(client.poll_record().is_some_and(|record| record.ended == ms(1_084)), "the movie has ended");

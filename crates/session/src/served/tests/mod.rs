@@ -41,7 +41,7 @@ fn setup_of(transport: &str, sound: Option<&Sound>) -> StreamSetup {
     let scenario = Scenario::parse(&format!("[[flow]]\ntransport = \"{transport}\""), &[]).expect("well formed");
     let plan = SendingPlan::new(movie(), Timestamp::ZERO);
     let plan = sound.into_iter().fold(plan, SendingPlan::with_sound);
-    match FlowSetup::of_movie(&scenario.flows[0], plan, 1).expect("it sends the movie") {
+    match FlowSetup::of_movie(&scenario.flows[0], plan, crate::RtpSeed::default()).expect("it sends the movie") {
         FlowSetup::Stream(setup) => setup,
         other => panic!("{other:?}"),
     }
