@@ -3,7 +3,7 @@
 use framewire_link::BottleneckPlace;
 use serde_json::Value;
 
-use crate::flow::{Flow, FlowKind};
+use crate::flow::{Flow, FlowKind, Rtcp};
 use crate::scenario::Scenario;
 
 impl Scenario {
@@ -47,7 +47,8 @@ fn do_the_same(one: &Flow, other: &Flow) -> bool {
         let FlowKind::Datagram(own) = &flow.kind else { return None };
         let parts = own.transport.profile().parts;
         let of_flow = (flow.station, flow.mtu, parts.format, parts.session);
-        Some((of_flow, own.packets, own.spread, own.damaged, own.rtcp, own.pacing, own.ts_rate, own.queue.limits()))
+        let rtcp = own.rtcp.filter(|&rtcp| rtcp != Rtcp::Off);
+        Some((of_flow, own.packets, own.spread, own.damaged, rtcp, own.pacing, own.ts_rate, own.queue.limits()))
     };
     acting(one) == acting(other)
 }

@@ -30,12 +30,12 @@ pub(super) fn keys(kind: TransportKind) -> &'static [&'static str] {
 pub(super) const REASON: &str = "which carry RTP with a channel beside it for reports: datagrams at the next port (RFC \
      3550), RTSP between its packets; RTP over a connection of its own (RFC 4571) has none";
 
-/// Where nothing is said, `full` in RTSP, whose servers and clients have it; else none, and such a flow is written as before
-/// there was the key.
+/// Where nothing is said, `full` in RTSP, whose servers and clients have it; else `None`: no reports, but those without which a receiver
+/// does not know what is presented together.
 pub(super) fn read(section: &mut Section, transport: TransportKind) -> Result<Option<Rtcp>, ScenarioError> {
     let said = section.text("rtcp")?;
     Ok(match transport.profile().parts.session {
         Session::Rtsp => said.or(Some(Rtcp::Full)),
-        _ => said.filter(|&rtcp| rtcp != Rtcp::Off),
+        _ => said,
     })
 }

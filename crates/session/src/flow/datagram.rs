@@ -36,6 +36,8 @@ pub struct DatagramSetup {
     spread: Spread,
     passes_damaged: bool,
     rtcp: Vec<RtcpSetup>,
+    /// It is said that there are none.
+    refuses_reports: bool,
     /// Where the receiver asks for it by RTSP.
     rtsp: Option<RtspSetup>,
 }
@@ -65,16 +67,17 @@ impl DatagramSetup {
             spread: own.spread,
             passes_damaged,
             rtcp,
+            refuses_reports: own.rtcp == Some(Rtcp::Off),
             rtsp,
         })
     }
 
     /// The same alone between two machines: its sound goes to the next even port, and reports of its sender
-    /// with both, by which a receiver knows what is presented together.
+    /// with both, by which a receiver knows what is presented together, where nothing else is said.
     pub(super) fn between_machines(&mut self) {
         self.sound_port = SOUND_PORT_BETWEEN_MACHINES;
         let sound = self.packets.sound();
-        if self.rtcp.is_empty() && self.rtsp.is_none() && sound.is_some() {
+        if self.rtcp.is_empty() && !self.refuses_reports && self.rtsp.is_none() && sound.is_some() {
             let wanted = Some(Rtcp::NoReceiverReports);
             self.rtcp = self.movie.reports(&self.common, sound, wanted, UDP_HEADERS);
         }

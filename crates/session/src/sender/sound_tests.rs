@@ -5,6 +5,7 @@ use framewire_media::audio::AudioTrack;
 use framewire_scenario::Scenario;
 use framewire_transport::socket::{DatagramSend, SocketError};
 use framewire_units::{DataSize, Duration, Timestamp};
+use framewire_wire::rtcp::RtcpBandwidth;
 
 use super::SenderSession;
 use crate::channels::{MOVIE_CHANNEL, SOUND_CHANNEL};
@@ -53,17 +54,24 @@ impl Channels for Host {
 
 /// A minute of one I picture a frame, 25 of them a second, and a second of sound: MPEG audio, layer II, 48 kHz (ISO/IEC 11172-3,
 /// 2.4.1.3), 42 packets of 24 ms.
-fn session() -> SenderSession {
+fn plan() -> SendingPlan {
     let mut bytes = vec![0, 0, 1, 0xb3, 0x16, 0x01, 0x20, 0x13, 0xff, 0xff, 0xe0, 0x18, 0, 0, 1, 0xb8, 0, 8, 0, 0x40];
     for reference in 0..50 {
         bytes.extend([0, 0, 1, 0, 0, reference << 6 | 0x0f, 0xff, 0xf8, 0, 0, 1, 1, 0x13, 0x80, 0x81]);
     }
     let packet = [&[0xFF, 0xFD, 0x14, 0xC0][..], &[0; 92]].concat();
     let sound = Sound::new(AudioTrack::parse(&packet.repeat(42).into()).expect("a track"), 0).expect("it plays");
-    let plan = SendingPlan::new(Movie::parse(bytes.into()).expect("a movie"), Timestamp::ZERO).with_sound(&sound);
-    let text = "movie.source = \"a.ts\"\nmovie.sound = true\n[[flow]]\ntransport = \"udp-blocking\"";
-    let scenario = Scenario::parse(text, &[]).expect("well formed");
-    match FlowSetup::of_movie(&scenario.flows[0], plan, crate::RtpSeed::default()).expect("it sends the movie") {
+    SendingPlan::new(Movie::parse(bytes.into()).expect("a movie"), Timestamp::ZERO).with_sound(&sound)
+}
+
+fn scenario(flow: &str) -> Scenario {
+    let text = format!("movie.source = \"a.ts\"\nmovie.sound = true\n[[flow]]\n{flow}");
+    Scenario::parse(&text, &[]).expect("well formed")
+}
+
+fn session() -> SenderSession {
+    let scenario = scenario("transport = \"udp-blocking\"");
+    match FlowSetup::of_movie(&scenario.flows[0], plan(), crate::RtpSeed::default()).expect("it sends the movie") {
         FlowSetup::Datagram(setup) => setup.sender(),
         other => panic!("{other:?}"),
     }
@@ -89,4 +97,18 @@ fn sound_waits_for_room_in_its_own_channel_and_for_no_clock() {
         let wait = session.drive(now, &mut host).expect("nothing breaks");
         assert_eq!((wait.room, host.sent), (ChannelSet::NONE, [7, 11]), "{admits:?}");
     }
+}
+
+#[test]
+fn with_sound_a_sender_reports_between_machines_unless_that_is_refused() {
+    let reports = |rtcp: &str| {
+        let scenario = scenario(&format!("transport = \"udp\"{rtcp}"));
+        let setup = FlowSetup::between_machines(&scenario.flows[0], plan(), crate::RtpSeed::default());
+        let setup = setup.expect("it sends the movie");
+        let is_some = |one: &RtcpBandwidth| (one.senders.as_bps() > 0, one.receivers.as_bps() > 0);
+        (setup.rtcp_bandwidths().iter().map(is_some).collect::<Vec<_>>(), setup.channels().len())
+    };
+    assert_eq!(reports(""), (vec![(true, false); 2], 4));
+    assert_eq!(reports("\nrtcp = \"none\""), (vec![(false, false); 2], 2), "b=RS:0, b=RR:0 (RFC 3556)");
+    assert_eq!(reports("\nrtcp = \"full\""), (vec![(true, true); 2], 4));
 }
