@@ -169,6 +169,11 @@ impl ConstantRate {
         self.origin.map(|_| self.span(self.packets))
     }
 
+    /// The clock at the first byte of the next packet.
+    pub(super) fn clock(&self) -> u64 {
+        self.begin(self.packets)
+    }
+
     /// Appends the packets that leave together next, up to `most`: fewer where a unit ends and another one can begin. Where it is
     /// `numbered` the first one that can have it has a clock reference, by which the group can be known.
     pub(super) fn group(&mut self, most: usize, numbered: bool, writer: &mut Writer, out: &mut Vec<u8>) -> Group {

@@ -155,9 +155,10 @@ impl ConstantPacketizer {
     pub fn next_group(&mut self) -> Group {
         self.packets.clear();
         let (constant, writer) = self.multiplexer.constant_mut();
+        let clock = constant.clock();
         let group = constant.group(self.most.into(), self.is_numbered, writer, &mut self.packets);
         let mut memory = BytesMut::with_capacity(rtp::HEADER_LENGTH + self.packets.len());
-        let sequence = if self.is_numbered { self.number(&mut memory) } else { 0 };
+        let sequence = if self.is_numbered { self.number(clock, &mut memory) } else { 0 };
         memory.extend_from_slice(&self.packets);
         Group {
             sequence,
@@ -171,13 +172,14 @@ impl ConstantPacketizer {
         }
     }
 
-    /// The number of the datagram whose packets are made; its header of RTP is written, where it has one.
-    fn number(&mut self, memory: &mut BytesMut) -> u64 {
+    /// The number of the datagram whose packets are made; its header of RTP is written, where it has one, with the time at which its first
+    /// byte is to be sent (RFC 2250, section 2), which the clock shows then.
+    fn number(&mut self, clock: u64, memory: &mut BytesMut) -> u64 {
         let reference = reference(&self.packets).expect("invariant: each numbered group has a clock reference");
         let reference = self.references.unwrap(reference);
         match &mut self.rtp {
             None => reference,
-            Some(headers) => headers.put(reference, memory),
+            Some(headers) => headers.put(clock, memory),
         }
     }
 }

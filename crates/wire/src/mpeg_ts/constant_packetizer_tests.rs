@@ -164,6 +164,24 @@ fn datagrams_are_numbered_and_their_receiver_has_every_frame() {
 }
 
 #[test]
+fn a_time_stamp_is_the_time_at_which_the_first_byte_of_its_packet_is_sent() {
+    let units = movie(40_000);
+    for mbps in [3, 5, 20] {
+        let initial = u32::MAX - 1_000;
+        let mut stream = stream(Bitrate::from_mbps(mbps), "ts+rtp").with_initial_timestamp(initial);
+        let groups = sent(&mut stream, &units);
+        let stamps = groups.iter().map(|(due, group)| (*due, RtpHeader::parse(&group.bytes).unwrap().0.timestamp));
+        let (begun, first) = stamps.clone().next().unwrap();
+        assert_eq!((begun, first), (0, initial.wrapping_sub(90_000)), "the movie's clock shows a second less than 0");
+        for (due, stamp) in stamps {
+            // Whole ticks of 11.1 us.
+            let ticks = due as f64 * 9e-5 - f64::from(stamp.wrapping_sub(first));
+            assert!((-0.01..1.01).contains(&ticks), "{mbps} Mbit/s: due after {due} ns, {ticks} ticks from its stamp");
+        }
+    }
+}
+
+#[test]
 fn at_the_least_rate_all_is_in_time_and_not_fifteen_percent_below_it() {
     for large in [20_000, 60_000, 200_000] {
         let units = movie(large);
