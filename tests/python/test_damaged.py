@@ -70,6 +70,14 @@ def test_what_came_up_to_the_gap_is_handed_on_and_a_decoder_makes_more_of_it(
     if codec == "obu":
         # Of a temporal unit whole units are handed on, where a frame is among them.
         assert {*handed_on["frame"]} < {*begun}
+        made = {frame: len(beginning(original.stream, one, 1460)) for frame, one in begun.items()}
+        of_discarded = {frame: size for frame, size in made.items() if size > 0}
+        # As for other codecs, a receiver cannot always tell that it has the beginning.
+        assert handed_on.height > 0.8 * len(of_discarded) > 3
+        assert dict(handed_on.select("frame", "handed_on").iter_rows()).items() <= of_discarded.items()
+        scores, _, problems = as_decoded.measure(run)
+        assert not problems
+        assert [one.damaged for one in scores] == [len(of_discarded), handed_on.height]
         return
     # Where packets before a frame are missing, too, a receiver cannot always tell that it has its beginning.
     assert {*handed_on["frame"]} <= {*begun} and handed_on.height > 0.8 * len(begun) > 5

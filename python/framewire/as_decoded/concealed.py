@@ -25,7 +25,7 @@ class Concealed:
     original: Original
     received: Received
     came: list[Arrival]
-    """Frames of which something came whose bytes are known."""
+    """Frames of which something came that a decoder can be given, and whose bytes are known."""
     left_out: int
     """Frames of which something came, and whose bytes are not known."""
     played: Display
@@ -39,9 +39,11 @@ class Concealed:
         """Raises StreamError where packets and ledger do not fit together."""
         sent = AsSent(flow, received, original.stream)
         every = arrivals(run, flow)
-        came = [one for one in every if one.payload is None or sent.knows(one.frame)]
+        known = [one for one in every if one.payload is None or sent.knows(one.frame)]
+        largest = _largest_payload(flow)
+        came = [one for one in known if one.payload is None or beginning(sent, one, largest)]
         played = _played(run, flow, came)
-        return Concealed(original, received, came, len(every) - len(came), played, sent, _largest_payload(flow))
+        return Concealed(original, received, came, len(every) - len(known), played, sent, largest)
 
     def pictures(self, output: Output | None = None) -> Iterator[tuple[int, bytes]]:
         """Display number and picture of each, as the decoder puts them out."""

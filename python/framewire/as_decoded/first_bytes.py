@@ -14,6 +14,9 @@ from framewire.transports import parts_of
 
 __all__ = ["AsSent", "beginning"]
 
+# Types of open bitstream units of AV1 (6.2.2).
+TEMPORAL_DELIMITER, FRAME_HEADER, FRAME, TILE_LIST = 2, 3, 6, 8
+
 
 class AsSent:
     """The frames of a movie as a flow sent them.
@@ -75,15 +78,50 @@ def beginning(sent: CutStream | AsSent, one: Arrival, largest: int) -> bytes:
 
     Of H.264 and H.265, packets carry NAL units without start codes; a unit that does not fit into one, of `largest`
     bytes behind RTP's header, is cut into fragments that carry all but its header (RFC 6184, 5.8; RFC 7798, 4.4.3).
+    Of AV1, decoders take whole units only.
     """
     code = sent.read(one.frame)
     if one.payload is None:
         return code
-    if sent.coding is AV1:  # decoders take whole units only, and packets do not have their sizes
-        return b""
+    if sent.coding is AV1:
+        return _whole_units(code, one.payload)
     if sent.coding not in (H264, H265):
         return code[: one.payload]
     return code[: _behind(code, [*starts_of(code)], one.payload, largest, 1 if sent.coding is H264 else 2)]
+
+
+def _whole_units(code: bytes, payload: int) -> bytes:
+    """The open bitstream units of a temporal unit of AV1 that so many bytes of payload carry whole.
+
+    They are sent without their sizes, and temporal delimiters and tile lists are not (RTP payload format for AV1, 5).
+    Empty where no frame is among them.
+    """
+    at, whole, has_frame = 0, b"", False
+    while at < len(code):
+        kind = code[at] >> 3 & 0xF  # AV1 Bitstream & Decoding Process Specification, 5.3.2
+        content = at + 1 + (code[at] >> 2 & 1)
+        behind, sent = len(code), len(code) - at
+        if code[at] & 0b10:
+            size, length = _leb128(code[content : content + 8])
+            behind, sent = content + length + size, content - at + size
+        is_sent = kind not in (TEMPORAL_DELIMITER, TILE_LIST)
+        payload -= sent if is_sent else 0
+        if payload < 0:
+            break
+        whole += code[at:behind] if kind != TILE_LIST else b""
+        has_frame |= kind in (FRAME_HEADER, FRAME)
+        at = behind
+    return whole if has_frame else b""
+
+
+def _leb128(code: bytes) -> tuple[int, int]:
+    """A number in little-endian base 128 (4.10.5), and how many bytes it takes."""
+    value = 0
+    for place, byte in enumerate(code):
+        value |= (byte & 0x7F) << 7 * place
+        if byte < 0x80:
+            return value, place + 1
+    return value, len(code)
 
 
 def _behind(code: bytes, starts: Sequence[int], payload: int, largest: int, header: int) -> int:
