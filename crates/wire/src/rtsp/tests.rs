@@ -123,10 +123,8 @@ fn a_client_plays_a_stream_step_by_step_and_ends_it() {
             let plays = ServerEvent::Play { movie: 0, deliveries: vec![Some(delivery)], range };
             let opens = ServerEvent::Open { movie: 0, stream: 0, client: (5_000, 5_001) };
             let is_udp = matches!(want, Want::Udp(..));
-            let asked =
-                Asked { method: "DESCRIBE".to_owned(), target: URL.to_owned(), user_agent: Some("test/1".to_owned()) };
-            let unauthorised = ServerEvent::Answered(Answered { asked: Some(asked), status: Status::UNAUTHORIZED });
-            let happened = [account.as_ref().map(|_| unauthorised), is_udp.then_some(opens), Some(plays)];
+            // The first request without the password is no refusal.
+            let happened = [is_udp.then_some(opens), Some(plays)];
             assert_eq!(wanted, happened.into_iter().flatten().collect::<Vec<_>>());
             let learnt = events(&mut client);
             let [ClientEvent::Described(text), ClientEvent::Playing(played)] = &learnt[..] else {
@@ -143,6 +141,34 @@ fn a_client_plays_a_stream_step_by_step_and_ends_it() {
             assert_eq!((events(&mut client), client.is_over()), (vec![ClientEvent::Ended(None)], true));
         }
     }
+}
+
+#[test]
+fn who_is_asked_for_a_password_is_refused_where_the_next_request_has_none_that_is_right() {
+    let right = account();
+    let wrong = Account { password: "guess".to_owned(), ..account() };
+    let refusal = |events: Vec<ServerEvent>| {
+        let is_refusal = |event: &ServerEvent| {
+            matches!(event, ServerEvent::Answered(Answered { status, asked: Some(asked) })
+                if *status == Status::UNAUTHORIZED && asked.method == "DESCRIBE")
+        };
+        events.iter().filter(|event| is_refusal(event)).count()
+    };
+    for (known, refusals) in [(Some(right), 0), (Some(wrong), 1), (None, 1)] {
+        let (mut client, mut server) = (client(Want::Interleaved, known), server(Some(account())));
+        let (_, mut told) = talk(Timestamp::ZERO, &mut client, &mut server);
+        server.handle_close();
+        told.extend(std::iter::from_fn(|| server.poll_event()));
+        assert_eq!(refusal(told), refusals);
+    }
+    // Who asks again and again without is refused each time but the first.
+    let (request, mut server) = (format!("DESCRIBE {URL} RTSP/1.0\r\nCSeq: 1\r\n\r\n"), server(Some(account())));
+    for _ in 0..3 {
+        server.handle_bytes(Timestamp::ZERO, request.as_bytes()).unwrap();
+    }
+    assert_eq!(refusal(std::iter::from_fn(|| server.poll_event()).collect()), 2);
+    server.handle_close();
+    assert_eq!(server.poll_event(), None);
 }
 
 #[test]

@@ -83,6 +83,10 @@ pub struct Server {
     events: VecDeque<ServerEvent>,
     alive: Timestamp,
     refusals: u32,
+    /// The first request without a password, which was told how to give one: no refusal where one comes (RFC 7616, section 3.3).
+    challenged: Option<Answered>,
+    /// There was one.
+    was_challenged: bool,
     /// How long a connection may be without one that was answered well.
     first_request: Duration,
     /// Such a request came.
@@ -116,6 +120,8 @@ impl Server {
             events: VecDeque::new(),
             alive: now,
             refusals: 0,
+            challenged: None,
+            was_challenged: false,
             over: false,
         }
     }
@@ -268,8 +274,18 @@ impl Server {
             Item::Request(request) => {
                 let sequence = request.headers.get("CSeq").map(str::to_owned);
                 self.latest = Some(Asked::of(&request));
+                let gives_none = request.headers.get("Authorization").is_none();
                 let answer = self.answer(&request);
-                answer.into_iter().for_each(|response| self.respond(now, response, sequence.clone()));
+                let is_unauthorised = answer.as_ref().is_some_and(|answer| answer.status == Status::UNAUTHORIZED);
+                // What comes behind it was answered, or is refused itself.
+                self.challenged.take_if(|_| !gives_none || is_unauthorised);
+                match answer {
+                    Some(answer) if gives_none && is_unauthorised && !self.was_challenged => {
+                        self.challenge(answer, sequence);
+                    }
+                    Some(answer) => self.respond(now, answer, sequence),
+                    None => {}
+                }
             }
             Item::Interleaved { channel, packet } => {
                 let is_of = |delivery: &Option<Delivery>| matches!(delivery, Some(Delivery::Interleaved(_, of_rtcp)) if *of_rtcp == channel);
@@ -281,6 +297,13 @@ impl Server {
             // This end asks nothing.
             Item::Response(_) => {}
         }
+    }
+
+    /// Asks for a password: that this was a refusal is known where the next request has none that is right, or none comes.
+    fn challenge(&mut self, response: Response, sequence: Option<String>) {
+        self.was_challenged = true;
+        self.challenged = Some(Answered { asked: self.latest.clone(), status: response.status });
+        self.send(response, sequence);
     }
 
     /// Answers a request.
@@ -295,6 +318,10 @@ impl Server {
             let (asked, status) = (self.latest.clone(), response.status);
             self.events.push_back(ServerEvent::Answered(Answered { asked, status }));
         }
+        self.send(response, sequence);
+    }
+
+    fn send(&mut self, response: Response, sequence: Option<String>) {
         let response = sequence.into_iter().fold(response, |response, sequence| response.with("CSeq", sequence));
         self.transmit.push_back(response.emit());
         if self.refusals > MOST_REFUSALS || self.transmit.len() > MOST_WAITING {
@@ -380,6 +407,7 @@ impl Server {
     }
 
     fn end(&mut self) {
+        self.events.extend(self.challenged.take().map(ServerEvent::Answered));
         if std::mem::take(&mut self.has_played) {
             self.events.push_back(ServerEvent::Stop);
         }
