@@ -99,9 +99,13 @@ def report(
 def _joined(directory: Path, receiver: Path | None) -> Run | None:
     """The run that is made of a sender's and a receiver's directory; None of any other directory."""
     from framewire.real.joining import join, side_of
+    from framewire.report.facts import NOT_CHECKED
 
     if receiver is not None:
-        return join(directory, receiver)
+        joined = join(directory, receiver)
+        if not files.read_json(joined.directory / "run.json").get("session_checked"):
+            warn(f"{directory}, {receiver}: {NOT_CHECKED}")
+        return joined
     side = side_of(directory)
     if side is not None:
         ends = {"sender": f"{directory} RECEIVER_DIR", "receiver": f"SENDER_DIR {directory}"}

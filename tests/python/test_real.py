@@ -130,6 +130,26 @@ def test_what_is_sent_comes_and_both_ends_become_one_run(transport: str, movie: 
         assert set(packets["hop"]) == {"network"}
 
 
+def test_a_run_says_where_nothing_shows_that_its_ends_are_of_one_stream(movie: Path, tmp_path: Path) -> None:
+    with receiving(tmp_path / "came") as (process, port):
+        assert send(movie, port, tmp_path / "sent", "--duration", "1 s")[0] == 0
+        assert ended(process)[0] == 0
+    ends = [str(tmp_path / "sent"), str(tmp_path / "came")]
+    # As of an end to which no number was told, or of a version that knew of none.
+    for numbered in (True, False):
+        if not numbered:
+            for end in ends:
+                path = Path(end, "run.json")
+                document = json.loads(path.read_text())
+                path.write_text(json.dumps({**document, "session": None, "checksums": None}))
+        said = RUNNER.invoke(app, ["report", *ends])
+        assert said.exit_code == 0, said.output
+        assert ("not checked: nothing that both ends recorded" in said.output) != numbered
+        (made,) = (path for path in tmp_path.glob(f"sent-joined{'' if numbered else '-2'}") if path.is_dir())
+        assert json.loads((made / "run.json").read_text())["session_checked"] is numbered
+        assert ("not checked: nothing that both ends recorded" in (made / "report.html").read_text()) != numbered
+
+
 def test_a_report_is_made_of_both_ends_and_says_how_exact_their_clocks_are(movie: Path, tmp_path: Path) -> None:
     with receiving(tmp_path / "came") as (process, port):
         options = ["--duration", "2 s", "--set", "flow.0.mtu=1400"]

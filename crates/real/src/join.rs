@@ -299,8 +299,11 @@ fn beside(sent: &Side, received: &Side, alignment: Option<Alignment>) -> Map<Str
         None => None,
     };
     let nanos = |value: f64| value / 1e9;
+    // Where both say a number it is the same one: else they are not joined.
+    let is_checked = [sent, received].iter().all(|side| side.text("session").is_some());
     let Value::Object(fields) = json!({
         "session": sent.document["session"],
+        "session_checked": is_checked,
         "peer": sent.document["peer"],
         "receiver_kernel": received.document["kernel"],
         "clocks": {

@@ -44,6 +44,7 @@ def between_machines(run: ReportRun) -> list[tuple[str, str]]:
     return [
         ("network", f"what lies between, to {run.info['peer']}" if run.info.get("peer") else ""),
         ("clocks", clocks(run.info)),
+        ("ends", "" if run.info.get("session_checked") else NOT_CHECKED),
     ]
 
 
@@ -65,6 +66,9 @@ def clocks(info: Mapping[str, Any]) -> str:
         return f"aligned by {of.get('questions')} exchanges to within {error_s * 1e3:.3f} ms{moved}"
     return NOT_ALIGNED
 
+
+NOT_CHECKED = "not checked: nothing that both ends recorded says that they are of one stream"
+"""Of runs in which one end said no number of the stream, and of those that were joined before it was compared."""
 
 NOT_ALIGNED = "not aligned: delays count from that of the fastest packet"
 
