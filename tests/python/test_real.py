@@ -254,7 +254,7 @@ def test_a_receiver_that_is_interrupted_has_a_whole_directory(movie: Path, tmp_p
 
 def test_losses_are_of_the_network_and_what_was_given_up_of_the_sender(movie: Path, tmp_path: Path) -> None:
     """A relay between the two throws every tenth datagram away."""
-    with receiving(tmp_path / "came") as (process, port), relaying(port, keep=10) as other:
+    with receiving(tmp_path / "came") as (process, port), relaying(port, loses=10) as other:
         assert send(movie, other, tmp_path / "sent")[0] == 0
         assert ended(process)[0] == 0
     run = join(tmp_path / "sent", tmp_path / "came", tmp_path / "joined")
@@ -275,7 +275,7 @@ def test_what_came_of_a_damaged_frame_is_handed_on_where_that_is_asked_for(
     transport: str, movie: Path, tmp_path: Path
 ) -> None:
     options = ("--transport", transport, "--damaged", "pass")
-    with receiving(tmp_path / "came", *options) as (process, port), relaying(port, keep=10) as other:
+    with receiving(tmp_path / "came", *options) as (process, port), relaying(port, loses=10) as other:
         assert send(movie, other, tmp_path / "sent", "--transport", transport)[0] == 0
         assert ended(process)[0] == 0
     frames = join(tmp_path / "sent", tmp_path / "came", tmp_path / "joined").frames
@@ -296,45 +296,43 @@ def test_a_reliable_stream_has_no_damaged_frames_to_hand_on(transport: str, tmp_
 
 
 @contextmanager
-def relaying(port: int, keep: int) -> Iterator[int]:
-    """Hands on what comes at a port of its own, and of the stream all but each so manyth; the port above it all."""
-    mine = free_port()
+def relaying(to: int, *, ports: int = 2, loses: int = 0, of: int = 0, delay_ms: int = 0) -> Iterator[int]:
+    """A port and those above it, from which all goes on to another one and those above it, and back, each way so much
+    later; but for each so manyth datagram of the stream at one of them."""
     program = (
-        "import select, socket, sys\n"
-        "mine, port, each = map(int, sys.argv[1:])\n"
-        "pairs, count = {}, 0\n"
-        "for by in (0, 1):\n"
-        "    front = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); front.bind(('127.0.0.1', mine + by))\n"
-        "    back = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); back.connect(('127.0.0.1', port + by))\n"
-        "    pairs[front] = pairs[back] = [front, back, None, by]\n"
+        "import collections, select, socket, sys, time\n"
+        "port, to, ports, loses, of, delay_ms = map(int, sys.argv[1:])\n"
+        "outer = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(ports)]\n"
+        "[one.bind(('127.0.0.1', port + place)) for place, one in enumerate(outer)]\n"
+        "inner = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(ports)]\n"
+        "back, count, under_way = {}, 0, collections.deque()\n"
         "print('ready', flush=True)\n"
         "while True:\n"
-        "    for one in select.select(list(pairs), [], [])[0]:\n"
-        "        pair = pairs[one]\n"
-        "        try:\n"
-        "            data, peer = one.recvfrom(65536)\n"
-        "        except ConnectionRefusedError:\n"
-        "            continue\n"
-        "        if one is pair[1]:\n"
-        "            pair[0].sendto(data, pair[2])\n"
-        "            continue\n"
-        "        pair[2] = peer\n"
-        "        count += pair[3] == 0\n"
-        "        if pair[3] or count % each:\n"
-        "            try:\n"
-        "                pair[1].send(data)\n"
-        "            except ConnectionRefusedError:\n"
-        "                pass\n"
+        "    for one in select.select(outer + inner, [], [], 0.001 if under_way else None)[0]:\n"
+        "        data, peer = one.recvfrom(65536)\n"
+        "        due = time.monotonic() + delay_ms / 1e3\n"
+        "        if one in outer:\n"
+        "            place = outer.index(one)\n"
+        "            back[place] = peer\n"
+        "            count += place == of\n"
+        "            if place != of or not loses or count % loses:\n"
+        "                under_way.append((due, inner[place], data, ('127.0.0.1', to + place)))\n"
+        "        else:\n"
+        "            place = inner.index(one)\n"
+        "            under_way.append((due, outer[place], data, back[place]))\n"
+        "    while under_way and under_way[0][0] <= time.monotonic():\n"
+        "        _, by, data, there = under_way.popleft()\n"
+        "        by.sendto(data, there)\n"
     )
-    with subprocess.Popen(
-        [sys.executable, "-c", program, str(mine), str(port), str(keep)], stdout=subprocess.PIPE, text=True
-    ) as relay:
+    port = free_port()
+    command = [sys.executable, "-c", program, *map(str, (port, to, ports, loses, of, delay_ms))]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
-            assert relay.stdout is not None
-            assert relay.stdout.readline() == "ready\n"
-            yield mine
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            yield port
         finally:
-            relay.kill()
+            process.kill()
 
 
 def test_standard_input_is_a_movie_like_a_file(movie: Path, tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import json
 import shutil
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from test_real import COMMAND, ended, free_port, receiving, send
+from test_real import COMMAND, ended, free_port, receiving, relaying, send
 
 from framewire.real import join
 from framewire.report.data import load
@@ -37,45 +36,6 @@ def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
     coded = ["-c:v", "libx264", "-preset", "veryfast", "-g", "25", "-b:v", "1M", "-threads", "1", "-c:a", "aac"]
     subprocess.run(["ffmpeg", "-v", "error", *picture, *tone, *coded, path], check=True)
     return path
-
-
-@contextmanager
-def relaying(to: int, swallows: int = 0, delay_ms: int = 0) -> Iterator[int]:
-    """A port and the three above it, from which all goes on and back, each way so much later; of the first not all."""
-    program = (
-        "import collections, select, socket, sys, time\n"
-        "port, to, swallows, delay_ms = map(int, sys.argv[1:])\n"
-        "outer = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(4)]\n"
-        "[one.bind(('127.0.0.1', port + place)) for place, one in enumerate(outer)]\n"
-        "inner = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(4)]\n"
-        "back, count, under_way = {}, 0, collections.deque()\n"
-        "print('ready', flush=True)\n"
-        "while True:\n"
-        "    for one in select.select(outer + inner, [], [], 0.001)[0]:\n"
-        "        data, peer = one.recvfrom(65536)\n"
-        "        due = time.monotonic() + delay_ms / 1e3\n"
-        "        if one in outer:\n"
-        "            place = outer.index(one)\n"
-        "            back[place] = peer\n"
-        "            count += place == 0\n"
-        "            if place or not swallows or count % swallows:\n"
-        "                under_way.append((due, inner[place], data, ('127.0.0.1', to + place)))\n"
-        "        else:\n"
-        "            place = inner.index(one)\n"
-        "            under_way.append((due, outer[place], data, back[place]))\n"
-        "    while under_way and under_way[0][0] <= time.monotonic():\n"
-        "        _, by, data, there = under_way.popleft()\n"
-        "        by.sendto(data, there)\n"
-    )
-    port = free_port()
-    command = [sys.executable, "-c", program, str(port), str(to), str(swallows), str(delay_ms)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "ready\n"
-            yield port
-        finally:
-            process.kill()
 
 
 def reported(directory: Path, track: int = 0) -> pl.DataFrame:
@@ -113,7 +73,7 @@ def test_a_receiver_reports_of_both_streams_and_the_sender_records_it(film: Path
 
 def test_reports_say_the_delay_and_the_loss_of_a_relay(film: Path, tmp_path: Path) -> None:
     """It brings everything 40 ms later in each direction, and swallows every tenth packet of the picture."""
-    with receiving(tmp_path / "came") as (process, port), relaying(port, swallows=10, delay_ms=40) as other:
+    with receiving(tmp_path / "came") as (process, port), relaying(port, ports=4, loses=10, delay_ms=40) as other:
         code, said = send(film, other, tmp_path / "sent", *FULL)
         assert code == 0, said
         assert ended(process)[0] == 0

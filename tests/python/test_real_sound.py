@@ -5,14 +5,13 @@ from __future__ import annotations
 import shutil
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from test_real import COMMAND, ended, free_port, receiving, send
+from test_real import COMMAND, ended, free_port, receiving, relaying, send
 from test_serving import shown
 from test_sound import ENCODERS, FIRST_OF_SOUND, packets
 
@@ -88,7 +87,7 @@ def test_sound_comes_packet_for_packet_and_is_in_the_ledger_of_both_ends(
 
 def test_what_is_lost_of_it_between_the_machines_is_a_row_of_the_ledger(films: dict[str, Path], tmp_path: Path) -> None:
     """A relay between both ends that swallows every seventh datagram of sound, and none of the picture."""
-    with receiving(tmp_path / "came") as (process, port), _relay(port, 7) as before:
+    with receiving(tmp_path / "came") as (process, port), relaying(port, ports=3, loses=7, of=2) as before:
         code, said = send(films["aac"], before, tmp_path / "sent", "--set", "movie.sound=true")
         assert code == 0, said
         assert ended(process)[0] == 0
@@ -99,41 +98,6 @@ def test_what_is_lost_of_it_between_the_machines_is_a_row_of_the_ledger(films: d
     assert run.sound.filter(fate="shown").height + lost.height == run.sound.height
     assert run.summary["sound_lost"].to_list() == [lost.height]
     assert run.frames["fate"].to_list() == ["shown"] * FRAMES
-
-
-@contextmanager
-def _relay(to: int, swallows: int) -> Iterator[int]:
-    """A port from which what comes goes on to another, with the two ports above; of those of sound not every one."""
-    program = (
-        "import select, socket, sys\n"
-        "port, to, swallows = map(int, sys.argv[1:])\n"
-        "outer = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(3)]\n"
-        "[one.bind(('127.0.0.1', port + place)) for place, one in enumerate(outer)]\n"
-        "inner = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(3)]\n"
-        "[one.connect(('127.0.0.1', to + place)) for place, one in enumerate(inner)]\n"
-        "back, count = {}, 0\n"
-        "print('ready', flush=True)\n"
-        "while True:\n"
-        "    for one in select.select(outer + inner, [], [])[0]:\n"
-        "        if one in outer:\n"
-        "            place = outer.index(one)\n"
-        "            bytes, back[place] = one.recvfrom(65536)\n"
-        "            count += place == 2\n"
-        "            if place != 2 or count % swallows:\n"
-        "                inner[place].send(bytes)\n"
-        "        else:\n"
-        "            place = inner.index(one)\n"
-        "            outer[place].sendto(one.recv(65536), back[place])\n"
-    )
-    port = free_port()
-    command = [sys.executable, "-c", program, str(port), str(to), str(swallows)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "ready\n"
-            yield port
-        finally:
-            process.kill()
 
 
 @contextmanager
