@@ -44,6 +44,7 @@ const NO_LOCAL: &str = "no runs with bottleneck = \"local-device\"; remote bottl
 /// Without root this enters a user namespace, so call it before any thread is started, in a process that does nothing
 /// else.
 pub fn preflight() -> Preflight {
+    let programs = bpf_programs();
     let administration = namespace::gain_network_administration();
     let root = nix::unistd::geteuid().is_root() && administration.is_ok();
     let mut capabilities = vec![capability(
@@ -61,7 +62,7 @@ pub fn preflight() -> Preflight {
         capabilities.extend(inside(&namespace));
     }
     let can_emulate = capabilities.iter().all(|capability| capability.ok || capability.cost != NO_EMULATION);
-    capabilities.extend([real_time(), processors(), tun()]);
+    capabilities.extend([programs, real_time(), processors(), tun()]);
     Preflight { can_emulate, capabilities }
 }
 
@@ -119,6 +120,17 @@ fn congestion_controls() -> Capability {
     let path = "/proc/sys/net/ipv4/tcp_available_congestion_control";
     let result = fs::read_to_string(path).map(|text| text.trim().to_owned()).map_err(|error| error.to_string());
     capability("TCP congestion controls", result, "the TCP transports run with the kernel's default only")
+}
+
+/// Before a user namespace is entered, where none may be loaded.
+fn bpf_programs() -> Capability {
+    let names = framewire_bpf::names().collect::<Vec<_>>().join(", ");
+    let result = match framewire_bpf::load("illinois") {
+        Ok(_) => Ok(format!("may be loaded: {names}")),
+        Err(error) => Err(error.to_string()),
+    };
+    let cost = "of TCP congestion controls only the kernel's own; the others are simulated";
+    capability("TCP congestion controls by BPF", result, cost)
 }
 
 fn real_time() -> Capability {

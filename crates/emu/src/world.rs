@@ -12,7 +12,7 @@ use crate::error::{EmuError, OperationContext};
 use crate::kernel::counters::DeviceCounters;
 use crate::kernel::gate::GateMethod;
 use crate::kernel::namespace;
-use crate::kernel::sysctl::set_default_congestion_control;
+use crate::kernel::sysctl::{ask_for_ecn, set_default_congestion_control};
 use crate::lane::LaneConfig;
 use crate::lane::live::{LaneCounters, Live};
 use crate::lane::record::{Evidence, LaneRecord};
@@ -202,6 +202,16 @@ impl Lane<'_> {
         let set = || set_default_congestion_control(name).doing("set the default congestion control");
         self.in_sender(set)??;
         self.in_receiver(set)?
+    }
+
+    /// Has TCP sockets in both hosts ask for explicit congestion notification (RFC 3168).
+    ///
+    /// # Errors
+    /// When the kernel does not let it.
+    pub fn ask_for_ecn(&self) -> Result<(), EmuError> {
+        let ask = || ask_for_ecn().doing("ask for ECN");
+        self.in_sender(ask)??;
+        self.in_receiver(ask)?
     }
 
     /// What has happened so far.

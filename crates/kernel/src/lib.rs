@@ -20,6 +20,6 @@ mod tests;
 mod wakes;
 
 pub use addresses::FlowAddresses;
-pub use options::{sample_connection, tcp_options};
+pub use options::{receiver_options, sample_connection, tcp_options};
 pub use sockets::FlowSockets;
 pub use wakes::{FlowLateness, Lateness, Wakes};

@@ -22,11 +22,16 @@ pub fn tcp_options(settings: ConnectionSettings) -> TcpOptions {
     }
 }
 
+/// The options of the receiving end: the kernel's own settings, and the sender's congestion control where that needs both.
+pub fn receiver_options(settings: &ConnectionSettings) -> TcpOptions {
+    TcpOptions { congestion: settings.receiver_congestion().map(str::to_owned), ..TcpOptions::default() }
+}
+
 /// The options of one end's connection: the receiver has the kernel's own settings, but what it says is said at once.
 pub(crate) fn options_of(end: End, settings: &ConnectionSettings) -> TcpOptions {
     match end {
         End::Sender => tcp_options(settings.clone()),
-        End::Receiver => TcpOptions { no_delay: true, ..TcpOptions::default() },
+        End::Receiver => TcpOptions { no_delay: true, ..receiver_options(settings) },
     }
 }
 

@@ -23,7 +23,8 @@ fn open(setups: &[ChannelSetup], end: End, own: SocketAddr, peer: Option<SocketA
 
 fn stream(opened_by: End) -> ChannelSetup {
     let congestion = Some("reno".to_owned());
-    let settings = ConnectionSettings { congestion, send_buffer: None, unsent_limit: None, options: None, mtu: 1_500 };
+    let settings =
+        ConnectionSettings { congestion, ecn: false, send_buffer: None, unsent_limit: None, options: None, mtu: 1_500 };
     let sockets = SocketsSetup::Stream(opened_by, settings);
     ChannelSetup { id: MOVIE_CHANNEL, carries: Carries::Movie, port: 0, sockets }
 }

@@ -35,7 +35,7 @@ pub use application::{Capabilities, Input, Program, Receiver, Sender};
 pub use error::ScenarioError;
 pub use flow::{
     AdaptiveFlow, BulkFlow, Damaged, DatagramFlow, ExternalFlow, Flow, FlowKind, Pacing, Player, Rtcp, StreamFlow, Tcp,
-    TcpOptions, Vtp,
+    TcpOptions, Vtp, needs_ecn,
 };
 pub use movie::{Movie, MovieCodec};
 pub use network::{Network, NetworkKind, Wire};

@@ -106,7 +106,7 @@ fn every_stream_transport_has_its_defaults() {
     assert_eq!(expected.len(), Transport::ALL.iter().filter(|one| one.family() == Family::Stream).count());
     for (name, pacing, unsent_limit) in expected {
         let transport: TransportKind = name.parse().unwrap();
-        let tcp = Tcp { send_buffer: None, congestion: "cubic".to_owned(), unsent_limit, options: None };
+        let tcp = Tcp { send_buffer: None, congestion: "cubic".to_owned(), ecn: false, unsent_limit, options: None };
         let rtcp = (name == "rtsp").then_some(Rtcp::Full);
         let kind =
             FlowKind::Stream(StreamFlow { transport, pacing, ts_rate: None, rtcp, tcp, queue: transport.queue() });
@@ -733,4 +733,24 @@ fn units_as_they_are_written_elsewhere_are_recognised() {
         assert_refused(with(&[(key, written)]), key, &[written, &format!("did you mean \"{meant}\"?")]);
         assert!(with(&[(key, meant)]).is_ok(), "{key} = {meant}");
     }
+}
+
+#[test]
+fn ecn_is_asked_for_where_the_file_or_the_congestion_control_says_so() {
+    let ecn = |text: &str| parse(text).unwrap().flows[0].ecn();
+    for (keys, expected) in [
+        ("", false),
+        ("ecn = true", true),
+        ("ecn = false", false),
+        ("congestion = \"dctcp\"", true),
+        ("congestion = \"dctcp\"\necn = true", true),
+    ] {
+        for transport in ["tcp", "bulk"] {
+            let text = format!("limit = \"9 s\"\n[[flow]]\ntransport = \"{transport}\"\n{keys}");
+            assert_eq!(ecn(&text), expected, "{text}");
+        }
+    }
+    let unwilling = "[[flow]]\ntransport = \"bulk\"\ncongestion = \"dctcp\"\necn = false";
+    assert_refused(parse(unwilling), "flow.0.ecn", &["dctcp", "true"]);
+    assert_refused(parse("[[flow]]\ntransport = \"udp\"\necn = true"), "flow.0.ecn", &["tcp"]);
 }

@@ -35,3 +35,19 @@ pub(crate) fn congestion(name: Option<&str>, place: &str) -> Result<Algorithm, S
         Some(name) => name.parse().map_err(|error| SimError::Input(format!("flow.{place}.congestion: {error}"))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use framewire_scenario::needs_ecn;
+    use framewire_units::Seed;
+
+    use super::*;
+
+    #[test]
+    fn scenarios_know_which_congestion_controls_need_ecn() {
+        for algorithm in Algorithm::ALL {
+            let needs = algorithm.build(Seed(1)).ecn_use().is_needed();
+            assert_eq!(needs_ecn(algorithm.name()), needs, "{algorithm}");
+        }
+    }
+}

@@ -40,6 +40,15 @@ pub(crate) fn set_default_congestion_control(name: &str) -> io::Result<()> {
     }
 }
 
+/// Has sockets of the calling thread's namespace ask for explicit congestion notification (`tcp_ecn`; by default they only
+/// grant it).
+///
+/// # Errors
+/// When it cannot be written.
+pub(crate) fn ask_for_ecn() -> io::Result<()> {
+    write("ipv4/tcp_ecn", "1")
+}
+
 fn write(name: &str, value: &str) -> io::Result<()> {
     let path = Path::new("/proc/sys/net").join(name);
     fs::write(&path, value).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))

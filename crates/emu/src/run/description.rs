@@ -65,7 +65,7 @@ fn accuracy_json(lane: &LaneRecord, flow: &FlowProof) -> Value {
 
 /// The kernel, and those of its settings that decide how transports behave; to be asked inside the sender's host.
 pub fn kernel_json() -> Value {
-    const SETTINGS: [&str; 8] = [
+    const SETTINGS: [&str; 9] = [
         "net/core/wmem_default",
         "net/core/wmem_max",
         "net/core/rmem_max",
@@ -74,6 +74,7 @@ pub fn kernel_json() -> Value {
         "net/ipv4/tcp_limit_output_bytes",
         "net/ipv4/tcp_available_congestion_control",
         "net/ipv4/tcp_congestion_control",
+        "net/ipv4/tcp_ecn",
     ];
     let settings = SETTINGS.iter().filter_map(|name| Some((name.replace('/', "."), json!(setting(name)?))));
     json!({
@@ -83,8 +84,8 @@ pub fn kernel_json() -> Value {
 }
 
 /// The congestion control of TCP sockets that choose none; to be asked inside a host.
-pub fn default_congestion_json() -> Value {
-    json!(setting("net/ipv4/tcp_congestion_control"))
+pub fn default_congestion() -> Option<String> {
+    setting("net/ipv4/tcp_congestion_control")
 }
 
 fn setting(name: &str) -> Option<String> {

@@ -2,6 +2,7 @@
 
 mod bulk;
 mod captures;
+mod congestion;
 mod description;
 mod ends;
 mod plan;
@@ -11,19 +12,18 @@ mod streaming;
 mod supervision;
 mod tables;
 
-use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use framewire_emu::{Clock, Kept, LaneConfig, LaneRecord, LinkModel, LogFollower, WarmUp, World, follow_log};
-use framewire_scenario::{self as scenario, Captures, FlowKind, Scenario};
+use framewire_scenario::{self as scenario, Captures, Scenario};
 use framewire_session::{FlowRecording, FlowSetup};
-use framewire_sockets::{TcpListener, TcpOptions};
 use framewire_world::{group_name, groups, network_model};
 use serde_json::{Map, Value};
 
 use self::captures::{Captured, has_applications};
+use self::congestion::CongestionControls;
 use self::plan::Plan;
 use self::results::RunOutcome;
 use self::streaming::{Streamed, Streaming};
@@ -57,6 +57,8 @@ pub fn run(plan: &Path, parent: Option<i32>) -> Result<u8, Failure> {
         return Err(Failure::input("scenario", reason));
     }
     external::check(&plan.scenario, &plan.directory)?;
+    let controls = CongestionControls::provide(&plan.scenario)?;
+    let scenario = controls.named(&plan.scenario);
     let user = User::current();
     let content = plan.load_content()?;
     let captures = plan.directory.join("captures");
@@ -65,7 +67,7 @@ pub fn run(plan: &Path, parent: Option<i32>) -> Result<u8, Failure> {
         std::fs::create_dir_all(directory).map_err(|error| Failure::input(directory.display(), error))?;
     }
     let groups = groups(&plan.scenario);
-    let setups = content.flow_setups(&plan.scenario).map_err(|error| Failure::input("scenario", error))?;
+    let setups = content.flow_setups(&scenario).map_err(|error| Failure::input("scenario", error))?;
     let scratch: Arc<Path> = Arc::from(&*plan.directory);
     let recording = FlowRecording::in_directory(Some(Arc::clone(&scratch))).in_real_time();
     let setups: Vec<FlowSetup> = setups.into_iter().map(|setup| setup.recorded(recording.clone())).collect();
@@ -81,14 +83,15 @@ pub fn run(plan: &Path, parent: Option<i32>) -> Result<u8, Failure> {
         LaneTables::follow(LaneSource { scenario, setups, group, log, origin: warm_up, scratch, stop_deadline })
     });
     let tables = tables.collect::<Result<Vec<_>, Failure>>()?;
-    world.lane(0).in_sender(|| check_congestion_controls(&plan.scenario))??;
-    set_default_congestion_controls(&plan.scenario, &groups, &world)?;
+    world.lane(0).in_sender(|| congestion::check(&scenario))??;
+    congestion::set_defaults(&scenario, &groups, &world)?;
+    congestion::set_ecn(&scenario, &groups, &world)?;
     let streaming =
         Streaming { plan: &plan, setups: &setups, groups: &groups, world: &world, clock, user, tables: &tables };
     let Streamed { mut flows, lateness, limit_hit, stopped, due } = streaming.run(&received)?;
     due.inspect(|&due| stop_deadline.begin(due));
     content.settle(&setups, &mut flows);
-    let kernel = describe_kernel(&plan.scenario, &groups, &setups, &world)?;
+    let kernel = describe_kernel(&controls, &plan.scenario, (&groups, &setups), &world)?;
     if stopped.is_some() || interruptions() > 0 {
         world.hurry_captures();
     }
@@ -119,9 +122,9 @@ fn follow_logs(configs: &mut [LaneConfig]) -> Vec<LogFollower> {
 /// The kernel and its settings, and by application the congestion control that its sockets have when they choose none:
 /// each has hosts of its own, where the kernel may not have allowed the scenario's.
 fn describe_kernel(
+    controls: &CongestionControls,
     scenario: &Scenario,
-    groups: &[Vec<usize>],
-    setups: &[FlowSetup],
+    (groups, setups): (&[Vec<usize>], &[FlowSetup]),
     world: &World,
 ) -> Result<Value, Failure> {
     let applications =
@@ -131,46 +134,16 @@ fn describe_kernel(
     let mut defaults = Map::new();
     for (lane, group) in groups.iter().enumerate() {
         for flow in applications(group) {
-            let default = world.lane(lane).in_sender(description::default_congestion_json)?;
-            defaults.insert(scenario.flows[flow].name.clone(), default);
+            let default = world.lane(lane).in_sender(description::default_congestion)?;
+            let default = default.map(|name| controls.algorithm(&name).to_owned());
+            defaults.insert(scenario.flows[flow].name.clone(), default.into());
         }
     }
     if !defaults.is_empty() {
         kernel["default_congestion"] = Value::Object(defaults);
     }
+    kernel["congestion"] = controls.to_json();
     Ok(kernel)
-}
-
-/// Refuses a congestion control that this kernel does not have, before anything is sent. It is tried on a socket inside
-/// the sender's host: the kernel may load one that its list does not show yet, and who owns a host may choose there
-/// what is not allowed outside.
-fn check_congestion_controls(scenario: &Scenario) -> Result<(), Failure> {
-    let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    for flow in &scenario.flows {
-        let Some(congestion) = flow.congestion() else { continue };
-        let options = TcpOptions { congestion: Some(congestion.to_owned()), ..TcpOptions::default() };
-        TcpListener::bind(loopback, &options)
-            .map_err(|error| Failure::machine(format!("flow {}: {error}", flow.name)))?;
-    }
-    Ok(())
-}
-
-/// Applications choose no congestion control as a rule, and the lab's own transports have CUBIC unless set otherwise:
-/// so that like is compared with like, hosts of applications have theirs from the scenario and not from this machine.
-fn set_default_congestion_controls(scenario: &Scenario, groups: &[Vec<usize>], world: &World) -> Result<(), Failure> {
-    for (lane, group) in groups.iter().enumerate() {
-        let flows = group.iter().map(|&flow| &scenario.flows[flow]);
-        let mut applications = flows.filter(|flow| matches!(flow.kind, FlowKind::External(_)));
-        let Some(first) = applications.next() else { continue };
-        if let Some(other) = applications.find(|flow| flow.congestion() != first.congestion()) {
-            let reason = format!("applications that share hosts share it: flow {} has another one", first.name);
-            return Err(Failure::input(format!("flow {}, congestion", other.name), reason));
-        }
-        if let Some(name) = first.congestion() {
-            world.lane(lane).set_default_congestion_control(name)?;
-        }
-    }
-    Ok(())
 }
 
 /// The networks of a run, which stand for `warm_up` before its origin. Their captures go to `directory`.

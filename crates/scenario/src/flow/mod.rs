@@ -36,7 +36,7 @@ pub use pacing::Pacing;
 pub use player::Player;
 pub use rtcp::Rtcp;
 pub use stream::StreamFlow;
-pub use tcp::Tcp;
+pub use tcp::{Tcp, needs_ecn};
 pub use tcp_options::TcpOptions;
 pub use vtp::Vtp;
 
@@ -174,6 +174,26 @@ impl Flow {
             FlowKind::External(flow) => Some(&flow.congestion),
             _ => self.tcp().map(|tcp| tcp.congestion.as_str()),
         }
+    }
+
+    /// Whether its connections, or its applications' hosts, ask for explicit congestion notification.
+    pub fn ecn(&self) -> bool {
+        match &self.kind {
+            FlowKind::External(flow) => flow.ecn,
+            _ => self.tcp().is_some_and(|tcp| tcp.ecn),
+        }
+    }
+
+    /// The same flow with another name for its congestion control, if it has one.
+    pub fn with_congestion(mut self, name: &str) -> Self {
+        match &mut self.kind {
+            FlowKind::External(flow) => name.clone_into(&mut flow.congestion),
+            FlowKind::Stream(StreamFlow { tcp, .. }) | FlowKind::Bulk(BulkFlow { tcp, .. }) => {
+                name.clone_into(&mut tcp.congestion);
+            }
+            FlowKind::Datagram(_) | FlowKind::Adaptive(_) => {}
+        }
+        self
     }
 
     /// The keys that a transport has.

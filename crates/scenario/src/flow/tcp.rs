@@ -21,6 +21,10 @@ pub struct Tcp {
     /// TCP congestion control, by the kernel's name; present for the TCP family, and for applications, of whose hosts it
     /// is the default.
     pub congestion: String,
+    /// Explicit congestion notification is asked for (RFC 3168). Present where it is: Linux grants it, and does not ask. A
+    /// congestion control that counts marks asks by itself.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub ecn: bool,
     /// `TCP_NOTSENT_LOWAT`; only for the TCP family, absent: no limit.
     #[serde(serialize_with = "text::serialize_optional", skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "text::schema::<DataSize>")]
@@ -31,12 +35,14 @@ pub struct Tcp {
 }
 
 impl Tcp {
-    pub(super) const KEYS: &'static [&'static str] = &["send_buffer", "congestion", "unsent_limit", "tcp"];
+    pub(super) const KEYS: &'static [&'static str] = &["send_buffer", "congestion", "ecn", "unsent_limit", "tcp"];
 
     pub(super) fn read(section: &mut Section, defaults: &Profile) -> Result<Self, ScenarioError> {
+        let congestion = congestion(section)?;
         Ok(Self {
             send_buffer: send_buffer(section, defaults)?,
-            congestion: congestion(section)?,
+            ecn: ecn(section, &congestion)?,
+            congestion,
             unsent_limit: buffer(section, "unsent_limit")?.or(defaults.unsent_limit),
             options: TcpOptions::read(section)?,
         })
@@ -58,4 +64,23 @@ pub(super) fn congestion(section: &mut Section) -> Result<String, ScenarioError>
         }
         name => Ok(name.unwrap_or_else(|| "cubic".to_owned())),
     }
+}
+
+/// Whether ECN is asked for: what the file says, else what the congestion control needs.
+pub(super) fn ecn(section: &mut Section, congestion: &str) -> Result<bool, ScenarioError> {
+    let path = section.key("ecn");
+    match section.boolean("ecn")? {
+        Some(false) if needs_ecn(congestion) => {
+            let allowed = format!("true, or another congestion control: \"{congestion}\" counts what ECN marks");
+            Err(ScenarioError::value(&path, "false", allowed))
+        }
+        asked => Ok(asked.unwrap_or_else(|| needs_ecn(congestion))),
+    }
+}
+
+/// Whether a congestion control counts marks, so that it asks for ECN by itself and both ends must have it. A name that
+/// the kernel has it by may have something behind an underscore.
+pub fn needs_ecn(congestion: &str) -> bool {
+    const COUNTING: [&str; 2] = ["dctcp", "prague"];
+    congestion.split('_').next().is_some_and(|name| COUNTING.contains(&name))
 }

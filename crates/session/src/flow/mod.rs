@@ -75,6 +75,8 @@ const DEFAULT_PORT: u16 = 5_004;
 pub struct ConnectionSettings {
     /// The kernel's name of the congestion control; `None`: the default.
     pub congestion: Option<String>,
+    /// Explicit congestion notification is asked for (RFC 3168).
+    pub ecn: bool,
     /// `SO_SNDBUF` as getsockopt reports it; `None`: the kernel's own.
     pub send_buffer: Option<DataSize>,
     /// `TCP_NOTSENT_LOWAT`; `None`: no limit.
@@ -88,7 +90,12 @@ pub struct ConnectionSettings {
 impl ConnectionSettings {
     /// Those that the kernel has by itself.
     pub(crate) const fn of_kernel(mtu: u16) -> Self {
-        Self { congestion: None, send_buffer: None, unsent_limit: None, options: None, mtu }
+        Self { congestion: None, ecn: false, send_buffer: None, unsent_limit: None, options: None, mtu }
+    }
+
+    /// The congestion control of the receiving end, where that has to have the sender's: it tells what was marked.
+    pub fn receiver_congestion(&self) -> Option<&str> {
+        self.congestion.as_deref().filter(|name| scenario::needs_ecn(name))
     }
 }
 
@@ -151,6 +158,7 @@ impl CommonSetup {
     fn connection(&self, tcp: &scenario::Tcp) -> ConnectionSettings {
         ConnectionSettings {
             congestion: Some(tcp.congestion.clone()),
+            ecn: tcp.ecn,
             send_buffer: tcp.send_buffer,
             unsent_limit: tcp.unsent_limit,
             options: tcp.options.clone(),

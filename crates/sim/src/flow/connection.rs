@@ -23,6 +23,7 @@ pub(super) fn tcp_configs(
     let client = TcpConfig {
         maximum_segment: maximum_segment(settings.mtu),
         congestion: congestion(settings.congestion.as_deref(), flow)?,
+        ecn: settings.ecn,
         send_buffer: settings.send_buffer,
         unsent_limit: settings.unsent_limit,
         // A frame's tail must not wait for an acknowledgement (RFC 9293, 3.7.4).
@@ -30,7 +31,16 @@ pub(super) fn tcp_configs(
         seed,
         ..TcpConfig::default()
     };
-    let server = TcpConfig { maximum_segment: maximum_segment(largest_packet), seed, ..TcpConfig::default() };
+    let server = TcpConfig {
+        maximum_segment: maximum_segment(largest_packet),
+        congestion: match settings.receiver_congestion() {
+            Some(name) => congestion(Some(name), flow)?,
+            None => TcpConfig::default().congestion,
+        },
+        ecn: settings.ecn,
+        seed,
+        ..TcpConfig::default()
+    };
     let options = settings.options.clone().unwrap_or_default();
     Ok((with_options(client, &options), with_options(server, &options)))
 }

@@ -3,8 +3,9 @@
 use std::os::fd::AsFd;
 
 use framewire_emu::Clock;
+use framewire_kernel::receiver_options;
 use framewire_recording::record::StreamRead;
-use framewire_sockets::{TcpListener, TcpOptions, TcpRead, TcpReceiver};
+use framewire_sockets::{TcpListener, TcpRead, TcpReceiver};
 use framewire_transport::socket::SocketError;
 
 use super::BulkPlan;
@@ -42,8 +43,11 @@ impl BulkReceiving {
     /// # Errors
     /// When the port is taken.
     pub fn open(plan: &BulkPlan) -> Result<Self, Failure> {
-        let listener =
-            TcpListener::bind_for(receiver_address(plan.port), &TcpOptions::default(), plan.connections.into());
+        let listener = TcpListener::bind_for(
+            receiver_address(plan.port),
+            &receiver_options(&plan.connection),
+            plan.connections.into(),
+        );
         Ok(Self {
             listener: listener.map_err(|error| cannot_open(&plan.name, "receiver", error))?,
             awaited: plan.connections,

@@ -21,6 +21,7 @@ const STOP: Timestamp = Timestamp::from_millis(1_800);
 fn connection(congestion: &str) -> ConnectionSettings {
     ConnectionSettings {
         congestion: Some(congestion.to_owned()),
+        ecn: false,
         send_buffer: None,
         unsent_limit: None,
         options: None,
