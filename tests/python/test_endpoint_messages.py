@@ -308,6 +308,39 @@ def test_names_are_resolved_and_what_no_name_is_is_refused(movie: Path) -> None:
         assert "--control-port" not in str(refused.value)
 
 
+@pytest.mark.parametrize("b_frames", [0, 2])
+@pytest.mark.parametrize("codec", ["h264", "hevc"])
+def test_a_picture_in_display_order_is_joined_with_its_sound_as_it_is(
+    codec: str, b_frames: int, tmp_path: Path
+) -> None:
+    encoder = {"h264": "libx264", "hevc": "libx265"}[codec]
+    options = [f"-{encoder[3:]}-params", f"bframes={b_frames}:log-level=none", "-f", codec]
+    lavfi = ["ffmpeg", "-v", "error", "-f", "lavfi", "-i"]
+    movie, sound = tmp_path / f"movie.{codec}", tmp_path / "movie.aac"
+    subprocess.run([*lavfi, "testsrc2=s=96x64:r=25:d=2", "-c:v", encoder, *options, movie], check=True)
+    subprocess.run([*lavfi, "sine=d=2", "-c:a", "aac", sound], check=True)
+    name = {"h264": "H.264", "hevc": "H.265"}[codec]
+    video = ["-f", codec, "-framerate", "25"]
+    joins = closing_message.joining_command(name, video, movie, ["-i", str(sound)])
+    subprocess.run([*shlex.split(joins), "-v", "error"], check=True)
+    pictures = ["-map", "0:v", "-f", "framemd5", "-"]
+    shown = [
+        [line.split(",") for line in told.splitlines() if not line.startswith("#")]
+        for file in (movie, movie.with_suffix(".mkv"))
+        for told in [subprocess.run(["ffmpeg", "-v", "error", "-i", file, *pictures], check=True, capture_output=True,
+                                    text=True).stdout]
+    ]  # fmt: skip
+    assert ("-c" in shlex.split(joins)) == (b_frames == 0)
+    same = [row[-1] for row in shown[0]] == [row[-1] for row in shown[1]]
+    assert (len(shown[1]), same) == (50, b_frames == 0)
+    packets = ["-select_streams", "v", "-show_entries", "packet=pts_time", "-of", "csv=p=0"]
+    ran = subprocess.run(
+        ["ffprobe", "-v", "error", *packets, movie.with_suffix(".mkv")], check=True, capture_output=True
+    )
+    times = sorted(float(time.strip(b",")) for time in ran.stdout.split())
+    assert [round((time - times[0]) * 25, 1) for time in times] == list(range(50))
+
+
 def test_the_commands_that_it_names_play_and_join_what_came(heard: Path, tmp_path: Path) -> None:
     made = ladder.make(
         source=heard,

@@ -368,6 +368,7 @@ def test_a_receiver_asks_for_a_movie_and_records_it(path: str, folder: Path, tmp
     said = ran.stdout.splitlines()
     (joining,) = (line for line in said if line.startswith("with its sound: "))
     subprocess.run(shlex.split(joining.removeprefix("with its sound: ")), check=True, capture_output=True)
+    assert "-c copy" not in joining, "the film has B frames"
     film = tmp_path / "came" / "received" / "movie.mkv"
     assert (len(shown(film)), len(shown(film, "a"))) == (FRAMES, len(shown(folder / "film.mkv", "a")))
     film.unlink()

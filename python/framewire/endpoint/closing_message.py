@@ -7,6 +7,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from framewire.errors import InputError, MachineError
+from framewire.movie import ffmpeg
+
 __all__ = ["how_it_plays", "joining_command", "why_it_ended"]
 
 _WITHOUT_TIMES = ("H.264", "H.265")
@@ -72,18 +75,24 @@ def how_it_plays(viewed: dict[str, Any], out: Path | None) -> list[str]:
 
 
 def joining_command(codec: str, video: list[str], movie: Path, sound: list[str]) -> str:
-    """The command that makes a film of a stream of video, whose options those are, and of its sound, beside it."""
-    times, codecs = _joining(codec)
+    """The command that makes a film of a stream of video, whose options those are, and of its sound, beside it.
+
+    The picture is copied wherever FFmpeg can.
+    """
+    copied = codec not in _WITHOUT_TIMES or _is_in_display_order(movie)
+    times, codecs = (["-fflags", "+genpts"], ["-c", "copy"]) if copied else ([], ["-c:a", "copy"])
     return shlex.join(["ffmpeg", *times, *video, "-i", str(movie), *sound, *codecs, str(movie.with_suffix(".mkv"))])
 
 
-def _joining(codec: str) -> tuple[list[str], list[str]]:
-    """Options before the video and of the film, with which FFmpeg joins it with its audio.
+def _is_in_display_order(movie: Path) -> bool:
+    """Whether no frame of a bare stream waits for a later one: then FFmpeg has times, and can copy H.264 and H.265.
 
-    FFmpeg has no times for the frames of a bare stream of H.264 or H.265 whose decode order is not that of display, so
-    that they cannot be copied: a decoder puts them into order, and they are encoded again.
+    Others are put into order by a decoder, and encoded again.
     """
-    return ([], ["-c:a", "copy"]) if codec in _WITHOUT_TIMES else (["-fflags", "+genpts"], ["-c", "copy"])
+    try:
+        return bool(ffmpeg.probe(movie)["streams"][0].get("has_b_frames") == 0)
+    except (InputError, MachineError):
+        return False  # this works whatever the stream is
 
 
 def _missing(viewed: dict[str, Any], *, is_joined: bool) -> list[str]:

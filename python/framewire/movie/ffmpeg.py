@@ -200,7 +200,7 @@ def probe(path: Path, *more: str, first_frame: bool = False) -> dict[str, Any]:
     refuse_no_file(path)
     path_of("ffprobe")
     entries = (
-        "stream=codec_name,width,height,sample_aspect_ratio,field_order,r_frame_rate,avg_frame_rate,start_time,"
+        "stream=codec_name,has_b_frames,width,height,sample_aspect_ratio,field_order,r_frame_rate,avg_frame_rate,start_time,"
         "duration,nb_frames,nb_read_packets:stream_side_data=rotation:format=format_name,start_time,duration"
     )
     chosen = ["-select_streams", "V:0"]
