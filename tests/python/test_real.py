@@ -140,8 +140,9 @@ def test_a_run_says_where_nothing_shows_that_its_ends_are_of_one_stream(movie: P
         if not numbered:
             for end in ends:
                 path = Path(end, "run.json")
-                document = json.loads(path.read_text())
-                path.write_text(json.dumps({**document, "session": None, "checksums": None}))
+                document = {**json.loads(path.read_text()), "session": None}
+                del document["checksums"]
+                path.write_text(json.dumps(document))
         said = RUNNER.invoke(app, ["report", *ends])
         assert said.exit_code == 0, said.output
         assert ("not checked: nothing that both ends recorded" in said.output) != numbered
