@@ -24,7 +24,6 @@ use crate::timer::{Reason, Timeout};
 pub struct Endpoint {
     config: TcpConfig,
     handshake: Handshake,
-    ecn_use: EcnUse,
     receive: ReceiveSide,
     /// From the end of the handshake on.
     open: Option<Open>,
@@ -46,17 +45,15 @@ struct Open {
 impl Endpoint {
     /// The side that opens the connection: its SYN is ready to be sent at `now`.
     pub fn client(config: &TcpConfig, now: Timestamp) -> Self {
-        let ecn_use = ecn_use(config);
-        Self::new(config, ecn_use, Handshake::open(config, ecn_use, now), true)
+        Self::new(config, Handshake::open(config, ecn_use(config), now), true)
     }
 
     /// The side that waits for a SYN.
     pub fn server(config: &TcpConfig) -> Self {
-        let ecn_use = ecn_use(config);
-        Self::new(config, ecn_use, Handshake::listen(config, ecn_use), false)
+        Self::new(config, Handshake::listen(config, ecn_use(config)), false)
     }
 
-    fn new(config: &TcpConfig, ecn_use: EcnUse, handshake: Handshake, is_client: bool) -> Self {
+    fn new(config: &TcpConfig, handshake: Handshake, is_client: bool) -> Self {
         let receive = ReceiveSide::new(&ReceiveConfig {
             buffer: config.receive_buffer,
             maximum_segment: config.maximum_segment,
@@ -68,7 +65,7 @@ impl Endpoint {
             tick: config.timer_tick,
             ..ReceiveConfig::default()
         });
-        Self { config: config.clone(), handshake, ecn_use, receive, open: None, finishes: false }
+        Self { config: config.clone(), handshake, receive, open: None, finishes: false }
     }
 
     /// Writes up to `bytes`; returns how many the send buffer took. Zero: it would block, or the stream has been ended.
@@ -162,7 +159,7 @@ impl Endpoint {
                 timestamps: agreement.timestamps,
                 sack: agreement.sack,
                 window_scaling: opened.window_scaling,
-                ecn: agreement.ecn.then_some(self.ecn_use),
+                ecn: agreement.ecn,
             },
         );
         self.receive.set_round_trip(sender.srtt(), sender.rto());
@@ -172,8 +169,8 @@ impl Endpoint {
         let mut full = Segment { payload: agreement.maximum_segment, ..Segment::default() };
         full.timestamps = agreement.timestamps.then_some(TimestampsOption { value: 0, echo: 0 });
         let largest_packet = full.packet_size();
-        let ecn = agreement.ecn.then_some(self.ecn_use);
-        self.open = Some(Open { sender, timestamps: agreement.timestamps, ecn, largest_packet });
+        let (timestamps, ecn) = (agreement.timestamps, agreement.ecn);
+        self.open = Some(Open { sender, timestamps, ecn, largest_packet });
     }
 
     fn handle_open_segment(&mut self, now: Timestamp, segment: &Segment) {

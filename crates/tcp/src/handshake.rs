@@ -15,6 +15,33 @@ const SYN_RETRIES: u32 = 6;
 /// Timeouts of a client's SYN before they double. Linux: `tcp_syn_linear_timeouts`.
 const LINEAR_TIMEOUTS: u32 = 4;
 
+/// The bits of a SYN that asks for ECN (RFC 3168, section 6.1.1), of its grant, and of a SYN that asks for accurate ECN
+/// (RFC 9768, section 3.1.1).
+const ASKS_CLASSIC: u8 = 0b011;
+const GRANTS_CLASSIC: u8 = 0b001;
+const ASKS_ACCURATE: u8 = 0b111;
+
+/// The bits that grant accurate ECN to a SYN that came with this field (RFC 9768, section 3.1.1, table 2).
+fn grant_of(field: Ecn) -> u8 {
+    match field {
+        Ecn::NotEct => 0b010,
+        Ecn::Ect1 => 0b011,
+        Ecn::Ect0 => 0b100,
+        Ecn::Ce => 0b110,
+    }
+}
+
+/// What a SYN-ACK with these bits grants to who asked for `asked`.
+fn granted(asked: EcnUse, bits: u8) -> Option<EcnUse> {
+    match (asked, bits) {
+        (EcnUse::Accurate, 0b010 | 0b011 | 0b100 | 0b110) => Some(EcnUse::Accurate),
+        // A peer of RFC 3168.
+        (EcnUse::Accurate, GRANTS_CLASSIC) => Some(EcnUse::Classic),
+        (EcnUse::Accurate, _) => None,
+        (classic, bits) => (bits & ASKS_CLASSIC == GRANTS_CLASSIC).then_some(classic),
+    }
+}
+
 /// Where the handshake is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -33,7 +60,10 @@ struct Offer {
     timestamps: bool,
     sack: bool,
     window_scaling: bool,
-    ecn: bool,
+    /// Of a peer's: what is agreed on.
+    ecn: Option<EcnUse>,
+    /// The ECN field of the peer's SYN.
+    field: Ecn,
 }
 
 /// What is agreed upon of the receiving half.
@@ -80,7 +110,8 @@ impl Handshake {
                 timestamps: config.timestamps,
                 sack: config.sack,
                 window_scaling: config.window_scaling,
-                ecn: config.ecn || ecn_use.is_needed(),
+                ecn: (config.ecn || ecn_use.is_needed()).then_some(ecn_use),
+                field: Ecn::NotEct,
             },
             ecn_use,
             initial_rto: config.initial_rto,
@@ -149,21 +180,27 @@ impl Handshake {
         };
         // RFC 3168, section 6.1.1.1: what does not let a SYN with these flags pass lets the second one. Linux:
         // `tcp_ecn_clear_syn`.
-        let ecn = offer.ecn && (ack || self.retransmissions == 0);
+        let ecn = offer.ecn.filter(|_| ack || self.retransmissions == 0);
+        let bits = match (ecn, ack) {
+            (None, _) => 0,
+            // RFC 3168, section 6.1.1: both flags ask, one grants.
+            (Some(EcnUse::Classic | EcnUse::Exact), false) => ASKS_CLASSIC,
+            (Some(EcnUse::Classic | EcnUse::Exact), true) => GRANTS_CLASSIC,
+            (Some(EcnUse::Accurate), false) => ASKS_ACCURATE,
+            (Some(EcnUse::Accurate), true) => grant_of(offer.field),
+        };
         Some(Segment {
             flags: Flags {
                 syn: true,
                 ack,
-                // RFC 3168, section 6.1.1: both flags ask, one grants.
-                ece: ecn,
-                cwr: ecn && !ack,
                 sack_permitted: offer.sack,
                 window_scale: offer.window_scaling,
                 ..Flags::default()
-            },
+            }
+            .with_ace(bits),
             maximum_segment: Some(self.offer.maximum_segment),
             timestamps: offer.timestamps.then(|| TimestampsOption { value: timestamp_value(now), echo: 0 }),
-            ecn: if offer.ecn { self.ecn_use.field(false) } else { Ecn::NotEct },
+            ecn: offer.ecn.map_or(Ecn::NotEct, |ecn_use| ecn_use.field(false)),
             retransmission: self.retransmissions > 0,
             sent: now,
             ..Segment::default()
@@ -177,14 +214,16 @@ impl Handshake {
         let timestamp = segment.timestamps.map(|timestamps| timestamps.value);
         match self.phase {
             Phase::Opening if syn && ack && segment.acknowledgement == 1 => {
-                let agreed = self.agree(segment, segment.flags.ece && !segment.flags.cwr && self.offer.ecn);
+                let agreed = self.agree(segment, self.offer.ecn.and_then(|asked| granted(asked, segment.flags.ace())));
                 Step::Opened(self.finish(now, segment, &agreed), Some((first, timestamp)))
             }
             Phase::Listening if syn && !ack => {
                 // Linux grants ECN to every peer that asks (`tcp_ecn = 2`), but to one whose SYN is ECN-capable itself only
                 // with an algorithm that needs that here, too (`tcp_ecn_create_request`).
-                let is_understood = !segment.ecn.is_capable() || self.ecn_use.is_needed();
-                let agreed = self.agree(segment, segment.flags.ece && segment.flags.cwr && is_understood);
+                let bits = segment.flags.ace();
+                let is_understood = !segment.ecn.is_capable() || self.ecn_use.is_needed() || bits == ASKS_ACCURATE;
+                let asks = bits & ASKS_CLASSIC == ASKS_CLASSIC && is_understood;
+                let agreed = self.agree(segment, asks.then_some(self.grants(bits)));
                 self.phase = Phase::Answering(agreed);
                 self.send_first(now);
                 Step::Synchronized(first, timestamp)
@@ -200,8 +239,16 @@ impl Handshake {
         }
     }
 
+    /// What is granted to who asks with these bits.
+    fn grants(&self, bits: u8) -> EcnUse {
+        match self.ecn_use {
+            EcnUse::Accurate if bits != ASKS_ACCURATE => EcnUse::Classic,
+            own => own,
+        }
+    }
+
     /// What this side wants and the peer's SYN offers.
-    fn agree(&self, segment: &Segment, ecn: bool) -> Offer {
+    fn agree(&self, segment: &Segment, ecn: Option<EcnUse>) -> Offer {
         let peer = segment.maximum_segment.unwrap_or(DEFAULT_SEGMENT).max(1);
         Offer {
             maximum_segment: self.offer.maximum_segment.min(peer),
@@ -209,6 +256,7 @@ impl Handshake {
             sack: self.offer.sack && segment.flags.sack_permitted,
             window_scaling: self.offer.window_scaling && segment.flags.window_scale,
             ecn,
+            field: segment.ecn,
         }
     }
 

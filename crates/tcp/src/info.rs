@@ -27,6 +27,8 @@ pub struct TcpInfo {
     pub in_flight: u32,
     /// Packets delivered in all.
     pub delivered: u64,
+    /// Packets delivered that an ECN echo reported as marked.
+    pub delivered_ce: u64,
     /// Packets judged lost in all.
     pub lost: u64,
     /// Packets sent in all, with retransmissions.

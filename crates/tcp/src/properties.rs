@@ -109,7 +109,7 @@ fn segments() -> impl Strategy<Value = Segment> {
                 sequence,
                 payload,
                 acknowledgement,
-                flags: Flags { syn, ack, fin, ece, cwr, push, sack_permitted, window_scale },
+                flags: Flags { syn, ack, fin, ece, cwr, ae: marked ^ cwr, push, sack_permitted, window_scale },
                 window,
                 maximum_segment,
                 timestamps: timestamps.map(|(value, echo)| TimestampsOption { value, echo }),

@@ -2,7 +2,7 @@
 
 mod arrival;
 
-use framewire_units::{DataSize, Duration, Timestamp};
+use framewire_units::{DataSize, Duration, Ecn, Timestamp};
 
 use crate::ack_policy::{AckPolicy, AckTiming};
 use crate::congestion::EcnUse;
@@ -10,6 +10,7 @@ use crate::reassembly::Reassembly;
 use crate::receive_queue::ReceiveQueue;
 use crate::receive_window::{ReceiveWindow, WindowSettings};
 use crate::segment::{SackBlocks, Segment, TIMESTAMPS_OPTION};
+use crate::send::FIRST_COUNT;
 
 pub(crate) use crate::ack_policy::AckDecision;
 
@@ -105,6 +106,9 @@ pub(crate) struct ReceiveSide {
     /// `ce_state`, `prior_rcv_nxt`.
     last_mark: (bool, u64),
     earlier_echo: Option<EarlierEcho>,
+    /// Marked packets in all (RFC 9768, section 3.2.1: r.cep), and since the last acknowledgement.
+    marks: u64,
+    marks_owed: u32,
     srtt: Duration,
     rto: Duration,
 }
@@ -145,6 +149,8 @@ impl ReceiveSide {
             demands_reduction: false,
             last_mark: (false, 0),
             earlier_echo: None,
+            marks: 0,
+            marks_owed: 0,
             srtt: Duration::ZERO,
             rto: Duration::from_secs(1),
         }
@@ -182,10 +188,11 @@ impl ReceiveSide {
             return self.refuse(now, segment);
         }
         self.note_timestamps(now, segment);
+        self.count_mark(segment);
         if segment.sequence_length() == 0 {
             return AckDecision::Nothing;
         }
-        if segment.flags.cwr && self.negotiated.ecn.is_some() {
+        if segment.flags.cwr && self.negotiated.ecn.is_some_and(|ecn_use| ecn_use != EcnUse::Accurate) {
             // The sender has reduced (RFC 3168, section 6.1.3); its window may be one packet: do not let it wait.
             self.demands_reduction = false;
             self.policy.owe_now();
@@ -284,7 +291,7 @@ impl ReceiveSide {
             return;
         }
         segment.flags.ack = true;
-        segment.flags.ece = self.demands_reduction;
+        self.echo_marks(segment);
         segment.acknowledgement = self.reassembly.next();
         let (window, is_short) = self.window.announce(segment.acknowledgement, u64::from(self.policy.full_packet()));
         segment.window = window;
@@ -301,6 +308,33 @@ impl ReceiveSide {
 }
 
 impl ReceiveSide {
+    /// Counts a marked packet, also one without data, and owes an acknowledgement for every second one with data, so that
+    /// the counter of three bits does not go round unseen (RFC 9768, sections 3.2.1 and 3.2.2.5.1).
+    fn count_mark(&mut self, segment: &Segment) {
+        /// n of section 3.2.2.5.1, "where there is newly delivered data".
+        const MOST_OWED: u32 = 2;
+        if self.negotiated.ecn == Some(EcnUse::Accurate) && segment.ecn == Ecn::Ce {
+            self.marks += 1;
+            if segment.payload > 0 {
+                self.marks_owed += 1;
+                if self.marks_owed >= MOST_OWED {
+                    self.policy.owe_now();
+                }
+            }
+        }
+    }
+
+    /// The echo of marks: a flag until the sender has reduced, or the counter.
+    fn echo_marks(&mut self, segment: &mut Segment) {
+        if self.negotiated.ecn == Some(EcnUse::Accurate) {
+            let bits = FIRST_COUNT.wrapping_add(self.marks) & 7;
+            segment.flags = segment.flags.with_ace(bits as u8);
+            self.marks_owed = 0;
+        } else {
+            segment.flags.ece = self.demands_reduction;
+        }
+    }
+
     /// The acknowledgement that is to be sent before any other segment, if there is one.
     pub(crate) fn take_earlier_echo(&mut self) -> Option<EarlierEcho> {
         self.earlier_echo.take()

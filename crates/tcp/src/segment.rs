@@ -18,7 +18,7 @@ const LARGEST_WINDOW: u64 = 65_535 << 14;
 /// At 100 Gbit/s, sequence numbers get here after ten years.
 const NUMBER_LIMIT: u64 = 1 << 62;
 
-/// Control bits (RFC 9293, section 3.1; RFC 3168, section 6.1 for the last two).
+/// Control bits (RFC 9293, section 3.1; RFC 3168, section 6.1 and RFC 9768, section 3.1 for those of ECN).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags {
     /// Opens the connection; takes one sequence number.
@@ -31,6 +31,8 @@ pub struct Flags {
     pub ece: bool,
     /// Congestion window reduced.
     pub cwr: bool,
+    /// Accurate ECN (RFC 9768, section 3.1): a SYN asks for it; later it is the first bit of the counter of marks.
+    pub ae: bool,
     /// A SYN's option: selective acknowledgements are understood (RFC 2018, section 2).
     pub sack_permitted: bool,
     /// A SYN's option: the sender scales its window (RFC 7323, section 2.2).
@@ -38,6 +40,18 @@ pub struct Flags {
     /// The sender's application has handed over what it had so far (RFC 9293, section 3.9.1.2): set on the last
     /// segment of a write. Receivers delay acknowledgements less after it.
     pub push: bool,
+}
+
+impl Flags {
+    /// The three bits that accurate ECN has: ACE (RFC 9768, section 3.2.2).
+    pub(crate) fn ace(self) -> u8 {
+        (u8::from(self.ae) << 2) | (u8::from(self.cwr) << 1) | u8::from(self.ece)
+    }
+
+    /// With these three bits.
+    pub(crate) fn with_ace(self, bits: u8) -> Self {
+        Self { ae: bits & 4 != 0, cwr: bits & 2 != 0, ece: bits & 1 != 0, ..self }
+    }
 }
 
 /// The timestamps option (RFC 7323, section 3). The clock is the sender's, as Linux has it: one tick per millisecond.

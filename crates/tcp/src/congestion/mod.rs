@@ -14,6 +14,7 @@ mod hybla;
 mod hystart;
 mod hystart_plus_plus;
 mod illinois;
+mod prague;
 mod registry;
 mod reno;
 mod round;
@@ -66,6 +67,8 @@ registry::algorithms! {
     Siad, "siad", |_| Box::new(siad::Siad::default());
     /// Data Center TCP (RFC 8257).
     Dctcp, "dctcp", |_| Box::new(dctcp::Dctcp::default());
+    /// Prague (draft-briscoe-iccrg-prague-congestion-control, RFC 9331).
+    Prague, "prague", |_| Box::new(prague::Prague::default());
 }
 
 /// No threshold goes below this, in packets (RFC 5681, equation 4).
@@ -164,6 +167,10 @@ pub enum EcnUse {
     /// How many packets are marked counts (RFC 8257): asks for ECN by itself, ECT(0) on every packet, and the echo says
     /// of each packet whether it was marked. Both ends must have it. Linux: `TCP_CONG_NEEDS_ECN`.
     Exact,
+    /// How many packets are marked counts, over the Internet (RFC 9331, section 4): ECT(1) on every packet, and each
+    /// acknowledgement has a counter of marks (RFC 9768). Where the peer does not know that, the connection is a classic
+    /// one.
+    Accurate,
 }
 
 impl EcnUse {
@@ -178,6 +185,7 @@ impl EcnUse {
         match self {
             Self::Classic if !is_new_data => Ecn::NotEct,
             Self::Classic | Self::Exact => Ecn::Ect0,
+            Self::Accurate => Ecn::Ect1,
         }
     }
 }
@@ -274,6 +282,9 @@ pub trait CongestionControl: Debug + Send {
     fn ecn_use(&self) -> EcnUse {
         EcnUse::Classic
     }
+
+    /// What the two ends have agreed on, before [`start`](Self::start); `None`: no ECN.
+    fn agree(&mut self, _ecn: Option<EcnUse>) {}
 
     /// Takes note of what was delivered and marked, before the acknowledgement may begin a reduction; only called where
     /// the connection has agreed on ECN. Linux: `in_ack_event`.

@@ -172,7 +172,7 @@ impl ReceiveSide {
 
     /// Marks of congestion (RFC 3168, section 6.1.3). Linux: `tcp_data_ecn_check`.
     fn note_mark(&mut self, segment: &Segment) {
-        let Some(ecn_use) = self.negotiated.ecn else { return };
+        let Some(ecn_use) = self.negotiated.ecn.filter(|&ecn_use| ecn_use != EcnUse::Accurate) else { return };
         if ecn_use == EcnUse::Exact && segment.ecn.is_capable() {
             self.echo_exactly(segment.ecn == Ecn::Ce);
         }

@@ -5,7 +5,7 @@ use framewire_units::{Duration, Timestamp};
 use super::Sender;
 use super::rate_sample::Newest;
 use super::recovery::Resend;
-use crate::congestion::{Acknowledgement, Deliveries, State};
+use crate::congestion::{Acknowledgement, Deliveries, EcnUse, State};
 use crate::segment::Segment;
 use crate::timer::Reason;
 
@@ -115,7 +115,7 @@ impl Sender {
             prior_lost: self.delivery.lost,
             echo: segment.timestamps.filter(|_| self.settings.timestamps).map(|t| t.echo).filter(|&echo| echo != 0),
             has_advanced: segment.acknowledgement > self.unacknowledged,
-            ecn_echo: self.settings.ecn && segment.flags.ece && !segment.flags.syn,
+            ecn_echo: self.tells_reductions() && segment.flags.ece && !segment.flags.syn,
             has_payload: segment.sequence_length() > 0,
             lowest_reordered: self.next,
             ..Progress::default()
@@ -148,7 +148,7 @@ impl Sender {
         }
         let rtt = self.clean_queue(progress);
         self.rack.update_window(progress.newest.as_ref(), self.delivery.delivered);
-        self.note_deliveries();
+        self.note_deliveries(segment, progress);
         self.process_probe(segment.acknowledgement, progress);
         let resend = self.alert_if_dubious(progress);
         if progress.restart_timer {
@@ -160,16 +160,21 @@ impl Sender {
     }
 
     /// Linux: `tcp_in_ack_event`.
-    fn note_deliveries(&mut self) {
-        if self.settings.ecn {
-            let deliveries = Deliveries {
-                first_unacknowledged: self.unacknowledged,
-                next_sequence: self.next,
-                delivered: self.delivery.delivered,
-                delivered_ce: self.delivery.delivered_ce,
-            };
-            self.congestion.handle_deliveries(&self.window, &deliveries);
+    fn note_deliveries(&mut self, segment: &Segment, progress: &mut Progress) {
+        let Some(ecn_use) = self.settings.ecn else { return };
+        if ecn_use == EcnUse::Accurate {
+            let delivered = self.delivery.delivered - progress.prior_delivered;
+            let marked = newly_marked(segment.flags.ace(), self.delivery.delivered_ce, delivered);
+            self.delivery.delivered_ce += marked;
+            progress.ecn_echo = marked > 0;
         }
+        let deliveries = Deliveries {
+            first_unacknowledged: self.unacknowledged,
+            next_sequence: self.next,
+            delivered: self.delivery.delivered,
+            delivered_ce: self.delivery.delivered_ce,
+        };
+        self.congestion.handle_deliveries(&self.window, &deliveries);
     }
 
     fn alert_if_dubious(&mut self, progress: &mut Progress) -> Resend {
@@ -339,7 +344,41 @@ impl Sender {
     }
 }
 
+/// Marks that a counter of three bits shows beyond those known, when so many packets are newly delivered. Where it may have
+/// gone round, as often as they allow (RFC 9768, section 3.2.2.5.2 and appendix A.1). Linux: `__tcp_accecn_process`.
+fn newly_marked(ace: u8, known: u64, delivered: u64) -> u64 {
+    if delivered == 0 {
+        // An acknowledgement that was overtaken; the next one has the count.
+        return 0;
+    }
+    let shown = u64::from(ace).wrapping_sub(FIRST_COUNT).wrapping_sub(known) & ACE_MASK;
+    if delivered <= ACE_MASK { shown } else { delivered - (delivered.wrapping_sub(shown) & ACE_MASK) }
+}
+
+/// Where counters of marks begin (RFC 9768, section 3.2.1), and their bits.
+pub(crate) const FIRST_COUNT: u64 = 5;
+const ACE_MASK: u64 = 7;
+
 /// TSval: the clock of timestamps ticks once per millisecond, as in Linux, and is never zero, which would mean none.
 pub(crate) fn timestamp_value(now: Timestamp) -> u64 {
     now.as_nanos() / 1_000_000 + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_counter_of_three_bits_counts_on_while_it_cannot_have_gone_round() {
+        let bits = |marks: u64| ((FIRST_COUNT + marks) & 7) as u8;
+        for known in [0, 3, 7, 1_000] {
+            for new in 0..=7 {
+                assert_eq!(newly_marked(bits(known + new), known, 7), new);
+            }
+        }
+        // Of twelve packets three more are marked, or eleven: the most that the bits allow (RFC 9768, appendix A.1).
+        assert_eq!(newly_marked(bits(3), 0, 12), 11);
+        assert_eq!(newly_marked(bits(12), 0, 12), 12);
+        assert_eq!(newly_marked(bits(2), 3, 0), 0, "an acknowledgement that was overtaken");
+    }
 }

@@ -25,7 +25,7 @@ use framewire_units::{DataSize, Duration, Timestamp};
 
 use crate::buffers::{SendBuffer, SendBufferConfig};
 use crate::config::TcpConfig;
-use crate::congestion::{CongestionControl, State, Window};
+use crate::congestion::{CongestionControl, EcnUse, State, Window};
 use crate::info::TcpInfo;
 use crate::timer::{Reason, Timeout};
 
@@ -38,7 +38,7 @@ use scoreboard::Scoreboard;
 use undo::Undo;
 use validation::WindowValidation;
 
-pub(crate) use acknowledge::timestamp_value;
+pub(crate) use acknowledge::{FIRST_COUNT, timestamp_value};
 
 /// The first sequence number of the stream: the SYN has number 0.
 pub(crate) const STREAM_START: u64 = 1;
@@ -52,8 +52,8 @@ pub(crate) struct Agreement {
     pub timestamps: bool,
     /// Both sides use selective acknowledgements.
     pub sack: bool,
-    /// Both sides use ECN.
-    pub ecn: bool,
+    /// How both sides use ECN, if they do.
+    pub ecn: Option<EcnUse>,
     /// The window that the peer announced, and the sequence number of the segment that did.
     pub send_window: u64,
     pub window_update: u64,
@@ -154,7 +154,7 @@ struct Settings {
     no_delay: bool,
     timestamps: bool,
     sack: bool,
-    ecn: bool,
+    ecn: Option<EcnUse>,
     limits: RtoLimits,
     max_retries: u32,
     restart_after_idle: bool,
@@ -255,6 +255,7 @@ impl Sender {
             None => sender.rtt.restart(FALLBACK_RTO),
         }
         sender.fit_segments_to_window();
+        sender.congestion.agree(agreed.ecn);
         sender.congestion.start(&mut sender.window, sender.rtt.srtt(), now);
         sender.settings.buffer_windows = sender.congestion.send_buffer_windows();
         sender.update_pacing();
@@ -326,6 +327,7 @@ impl Sender {
         info.min_rtt = self.rtt.min_rtt();
         info.in_flight = self.board.in_flight();
         info.delivered = self.delivery.delivered;
+        info.delivered_ce = self.delivery.delivered_ce;
         info.lost = self.delivery.lost;
         info.sent = self.counters.sent;
         info.retransmissions = self.counters.retransmissions;
@@ -352,6 +354,12 @@ impl Sender {
         assert_eq!(self.unsent(), self.written.saturating_sub(self.next));
         let waits = !self.board.is_empty() && self.timer.is_none() && self.retries <= self.settings.max_retries;
         assert!(!waits, "what is outstanding has a timer");
+    }
+
+    /// The window is reduced for a mark, which the peer is to be told (RFC 3168, 6.1.2). A counter of marks needs no such
+    /// word (RFC 9768).
+    fn tells_reductions(&self) -> bool {
+        self.settings.ecn.is_some_and(|ecn_use| ecn_use != EcnUse::Accurate)
     }
 
     fn in_reduction(&self) -> bool {

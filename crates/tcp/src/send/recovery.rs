@@ -172,7 +172,8 @@ impl Sender {
     /// Duplicate acknowledgements stand for packets that arrived. Linux: `tcp_add_reno_sack`.
     fn assume_duplicates(&mut self, progress: &Progress) {
         if progress.is_duplicate_acknowledgement && self.board.assume_sacked() {
-            self.delivery.count(1, progress.ecn_echo);
+            // A counter of marks has counted them already.
+            self.delivery.count(1, progress.ecn_echo && self.tells_reductions());
         }
     }
 
@@ -253,7 +254,7 @@ impl Sender {
         self.window.cwnd_count = 0;
         self.window.prior_cwnd = self.window.cwnd;
         self.window.ssthresh = self.congestion.reduced_threshold(&self.window, now);
-        self.announce_reduction |= self.settings.ecn;
+        self.announce_reduction |= self.tells_reductions();
     }
 
     /// The window after `delivered` packets while it is reduced.
@@ -303,7 +304,7 @@ impl Sender {
         }
         self.set_state(State::Loss, now);
         self.recovery.high_sequence = self.next;
-        self.announce_reduction |= self.settings.ecn;
+        self.announce_reduction |= self.tells_reductions();
         self.recovery.is_testing_timeout = is_new || self.retries > 0;
     }
 
