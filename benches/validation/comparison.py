@@ -14,9 +14,11 @@ from framewire.studies.verdicts import Claim, Finding, Verdict
 
 CELL = ("algorithm", "rate_mbps", "rtt_ms", "loss", "queue", "mode")
 ALGORITHMS = ("reno", "cubic", "bbr")
+PROGRAMS = ("illinois", "vegas", "westwood", "veno", "scalable", "highspeed", "htcp")
+"""Those that few kernels have, as BPF programs."""
 
-GOODPUT_MEDIAN = {"reno": 0.05, "cubic": 0.05, "bbr": 0.10}
-GOODPUT_WORST = {"reno": 0.12, "cubic": 0.12, "bbr": 0.24}
+GOODPUT_MEDIAN = {"bbr": 0.10, **dict.fromkeys(("reno", "cubic", *PROGRAMS), 0.05)}
+GOODPUT_WORST = {"bbr": 0.24, **dict.fromkeys(("reno", "cubic", *PROGRAMS), 0.12)}
 RTT = 0.10
 RETRANSMISSIONS = 0.20
 FEW_RETRANSMISSIONS = 10
@@ -147,13 +149,13 @@ def _share(width: float | None, mean: float) -> float | None:
     return None if width is None else width / mean
 
 
-def judge(cells: Sequence[Cell]) -> list[Finding]:
+def judge(cells: Sequence[Cell], algorithms: Sequence[str] = ALGORITHMS) -> list[Finding]:
     """What is asked of each group of cells, algorithm by algorithm, lossy and loss-free cells apart.
 
     A claim has the group and the quantity as its source, and says a bound.
     """
     criteria = []
-    for algorithm in ALGORITHMS:
+    for algorithm in algorithms:
         for lossy in (False, True):
             group = [cell for cell in cells if cell.algorithm == algorithm and cell.lossy == lossy]
             if group:

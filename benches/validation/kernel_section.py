@@ -64,11 +64,11 @@ def write(cells: Sequence[Cell], kernel: pl.DataFrame, reasons: Path, dataset: P
         f"Against Linux {version}",
         [
             *_conditions(cells, kernel, dataset, seconds),
-            _distributions(cells),
+            distributions(cells),
             f"Each cell's means side by side are in `{pictures}/cells.csv`.",
             f"![Congestion windows of twelve cells]({pictures}/windows.svg)",
             _worst(cells),
-            *_reasons(cells, read_reasons(reasons)),
+            *where_it_is_off(cells, reasons),
         ],
     )
 
@@ -108,9 +108,10 @@ QUANTITIES: tuple[Quantity, ...] = (
 )
 
 
-def _distributions(cells: Sequence[Cell]) -> Table:
+def distributions(cells: Sequence[Cell], algorithms: Sequence[str] = ALGORITHMS) -> Table:
+    """Errors by algorithm, network and load."""
     rows = []
-    for algorithm in ALGORITHMS:
+    for algorithm in algorithms:
         for lossy in (False, True):
             for mode in ("bulk", "stream"):
                 group = [c for c in cells if (c.algorithm, c.lossy, c.mode) == (algorithm, lossy, mode)]
@@ -157,6 +158,11 @@ def _worst(cells: Sequence[Cell]) -> Table:
     head = ("cell", "runs", "kernel, Mbit/s", "simulated", "error", "±", "RTT", "retransmissions", "timeouts")
     above = "± is half the 95 % confidence interval of the difference; pairs are kernel, simulated, mean per run."
     return of_texts(head, rows, title="The cells that are furthest off in goodput", above=above, align="left")
+
+
+def where_it_is_off(cells: Sequence[Cell], reasons: Path) -> list[Part]:
+    """Every cell that misses a bound, by the reasons of this file."""
+    return _reasons(cells, read_reasons(reasons))
 
 
 def _reasons(cells: Sequence[Cell], reasons: Sequence[Reason]) -> list[Part]:

@@ -27,6 +27,7 @@ import ns3_reference
 import ns3_section
 import opening
 import polars as pl
+import programs_section
 import simulation
 import speed_section
 import thesis_section
@@ -49,6 +50,8 @@ are kept in `benches/validation/reasons.toml`.
 |---|---|---|
 | this kernel's TCP | `cargo run --release -p framewire-emu --example kernel_tcp -- --out FILE` as root, two hours | \
 `benches/validation/kernel-6.18.csv` |
+| BPF programs in its TCP | the same with `--grid programs --repeats 8 --at-least 4`, half an hour | \
+`benches/validation/kernel-6.18-bpf.csv` |
 | the emulated world | `benches/validation/worlds.py`, a minute per repeat | `benches/validation/emulated-demo.csv` |
 | ns-3's results | page.py `--ns3 DIR` reads them | not here: ns-3 is no dependency |
 | ns-3's speed | `benches/validation/ns3/build.sh`, then `speed.py` | `benches/validation/speed.json` |
@@ -68,7 +71,7 @@ def main() -> int:
     simulated = simulation.run(WORK / "cells.csv", WORK / "simulated.csv", WORK / "curves.csv")
     cells = comparison.compare(kernel, simulated)
     criteria = comparison.judge(cells)
-    _draw_curves(options.kernel, pictures)
+    _draw_curves(options.kernel, pictures / "windows.svg", WORK / "curves.csv")
     (pictures / "goodput.svg").write_text(_draw_errors(cells))
     _write_cells(cells, pictures / "cells.csv")
 
@@ -78,6 +81,7 @@ def main() -> int:
         Section("What is compared", [INTRODUCTION]),
         kernel_section.summary(criteria),
         kernel_section.write(cells, kernel, HERE / "reasons.toml", options.kernel, pictures.name),
+        *_programs(options.programs, pictures),
         worlds_section.write(),
         _ns3(options.ns3, cells),
         speed_section.write(speed),
@@ -98,12 +102,26 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kernel", type=Path, default=HERE / "kernel-6.18.csv", help="the kernel's dataset")
+    parser.add_argument("--programs", type=Path, default=HERE / "kernel-6.18-bpf.csv", help="that of BPF programs")
     parser.add_argument("--ns3", type=Path, help="a directory of ns-3 results")
     parser.add_argument("--thesis", type=Path, help="output of `framewire reproduce ouwens --json`; else it is run")
     parser.add_argument("--no-thesis", action="store_true", help="leave the thesis out")
     parser.add_argument("--speed", type=Path, default=HERE / "speed.json", help="output of speed.py")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "validation.md")
     return parser.parse_args()
+
+
+def _programs(dataset: Path, pictures: Path) -> list[Section]:
+    """The section on BPF programs, where they were measured; and its pictures."""
+    if not dataset.exists():
+        return []
+    runs = comparison.read_runs(dataset)
+    runs.write_csv(WORK / "bpf-cells.csv")
+    curves = WORK / "bpf-curves.csv"
+    cells = comparison.compare(runs, simulation.run(WORK / "bpf-cells.csv", WORK / "bpf-simulated.csv", curves))
+    _draw_curves(dataset, pictures / "windows-bpf.svg", curves)
+    _write_cells(cells, pictures / "cells-bpf.csv")
+    return [programs_section.write(cells, runs, dataset, pictures.name, HERE / "reasons.toml")]
 
 
 def _ns3(directory: Path | None, kernel: Sequence[comparison.Cell]) -> Section:
@@ -138,13 +156,13 @@ def _draw_errors(cells: Sequence[comparison.Cell]) -> str:
     return drawing.errors([panel(name) for name in comparison.ALGORITHMS], label)
 
 
-def _draw_curves(dataset: Path, pictures: Path) -> None:
+def _draw_curves(dataset: Path, picture: Path, simulated: Path) -> None:
     """The kernel's windows and ours, where the kernel's were kept."""
     kept = dataset.with_name(f"{dataset.stem}-curves.csv")
     if not kept.exists():
         return
     read = {"schema_overrides": {"loss": pl.Float64}}
-    kernel, ours = pl.read_csv(kept, **read), pl.read_csv(WORK / "curves.csv", **read)  # type: ignore[arg-type]
+    kernel, ours = pl.read_csv(kept, **read), pl.read_csv(simulated, **read)  # type: ignore[arg-type]
     panels = []
     for key, curve in kernel.sort(*comparison.CELL[1:], maintain_order=True).group_by(
         comparison.CELL, maintain_order=True
@@ -154,7 +172,7 @@ def _draw_curves(dataset: Path, pictures: Path) -> None:
         title = f"{algorithm}: {rate} Mbit/s, {rtt} ms, {100 * float(loss):g} %, {queue}, {mode}"  # type: ignore[arg-type]
         panels.append(drawing.Panel(title, _points(curve), _points(ours.filter(same))))
     text = drawing.curves(panels, 3, "congestion window in packets, first repeat, the same losses in both")
-    (pictures / "windows.svg").write_text(text)
+    picture.write_text(text)
 
 
 def _points(curve: pl.DataFrame) -> list[tuple[float, float]]:

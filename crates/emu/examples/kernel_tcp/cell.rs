@@ -35,6 +35,23 @@ pub enum Mode {
     Stream,
 }
 
+/// The small grid of congestion controls that few kernels have: each is loaded as a BPF program.
+pub fn programs() -> Vec<Cell> {
+    const ALGORITHMS: [&str; 7] = ["illinois", "vegas", "westwood", "veno", "scalable", "highspeed", "htcp"];
+    let mut cells = Vec::new();
+    for algorithm in ALGORITHMS {
+        for rate_mbps in RATES_MBPS {
+            for rtt_ms in [20, 80] {
+                for loss in [0.0, 0.001] {
+                    let (queue, mode) = (Queue::Bdp, Mode::Bulk);
+                    cells.push(Cell { algorithm, rate_mbps, rtt_ms, loss, queue, mode });
+                }
+            }
+        }
+    }
+    cells
+}
+
 /// One cell of the grid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cell {

@@ -5,6 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::thread;
 
+use framewire_bpf::Loaded;
 use framewire_emu::{BottleneckPlace, Clock, FixedDelay, LaneConfig, LaneRecord, RECEIVER_ADDRESS, World};
 use framewire_link::{DropCause, Network, NodeId, Outcome as Fate};
 use framewire_sockets::{TcpInfo, TcpListener, TcpOptions, TcpRead, TcpReceiver, TcpSender};
@@ -72,7 +73,7 @@ struct Ends {
 ///
 /// # Errors
 /// When the world cannot be built or a socket fails.
-pub fn run(batch: &[Run], length: Duration) -> Result<Vec<Outcome>, Box<dyn Error>> {
+pub fn run(batch: &[Run], length: Duration, programs: &[Loaded]) -> Result<Vec<Outcome>, Box<dyn Error>> {
     let lane = |run: &Run| {
         let network = Network::new(&run.cell.network(), Seed(u64::from(run.repeat)))?;
         Ok(LaneConfig::new(run.cell.to_string(), Box::new(network), BottleneckPlace::Remote))
@@ -81,7 +82,7 @@ pub fn run(batch: &[Run], length: Duration) -> Result<Vec<Outcome>, Box<dyn Erro
     let world = World::start(lanes?, Clock::start())?;
     let ends: Vec<Result<Ends, Failure>> = thread::scope(|scope| {
         let world = &world;
-        let start = |(number, run)| scope.spawn(move || stream(world, number, run, length));
+        let start = |(number, run)| scope.spawn(move || stream(world, number, run, length, programs));
         let threads: Vec<_> = batch.iter().enumerate().map(start).collect();
         threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err("a run panicked".into()))).collect()
     });
@@ -110,7 +111,9 @@ pub fn settings() -> Result<String, Box<dyn Error>> {
 }
 
 /// One run over lane `number`.
-fn stream(world: &World, number: usize, run: &Run, length: Duration) -> Result<Ends, Failure> {
+fn stream(world: &World, number: usize, run: &Run, length: Duration, programs: &[Loaded]) -> Result<Ends, Failure> {
+    let program = programs.iter().find(|program| program.algorithm() == run.cell.algorithm);
+    let congestion = program.map_or(run.cell.algorithm, Loaded::name);
     let lane = world.lane(number);
     let address = SocketAddr::from((RECEIVER_ADDRESS, PORT));
     let listener = lane.in_receiver(|| TcpListener::bind(address, &TcpOptions::default()))??;
@@ -120,7 +123,7 @@ fn stream(world: &World, number: usize, run: &Run, length: Duration) -> Result<E
     let end = began + length;
     thread::scope(|scope| {
         let receiver = scope.spawn(move || lane.in_receiver(move || receive(listener, clock, end)));
-        let sender = lane.in_sender(move || send(run, address, clock, began, end))??;
+        let sender = lane.in_sender(move || send((run, congestion), address, clock, began, end))??;
         let received = receiver.join().map_err(|_| "the receiver panicked")???;
         let (samples, last, counters) = sender;
         Ok(Ends { began, received, samples, last, counters })
@@ -154,10 +157,15 @@ fn receive(mut listener: TcpListener, clock: Clock, end: Timestamp) -> Result<u6
 type Sent = (Vec<Sample>, TcpInfo, [u64; counters::KEPT.len()]);
 
 /// Connects, writes until `end`, and looks at the connection on the way.
-fn send(run: &Run, peer: SocketAddr, clock: Clock, began: Timestamp, end: Timestamp) -> Result<Sent, Failure> {
+fn send(
+    (run, congestion): (&Run, &str),
+    peer: SocketAddr,
+    clock: Clock,
+    began: Timestamp,
+    end: Timestamp,
+) -> Result<Sent, Failure> {
     prefer_this_thread();
-    let options =
-        TcpOptions { congestion: Some(run.cell.algorithm.to_owned()), no_delay: true, ..TcpOptions::default() };
+    let options = TcpOptions { congestion: Some(congestion.to_owned()), no_delay: true, ..TcpOptions::default() };
     let local = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
     let mut socket = TcpSender::start(Some(local), peer, &options)?;
     let (mut next_frame, mut next_sample) = (began, began + SAMPLE_INTERVAL);

@@ -5,9 +5,6 @@ use crate::dataset::{Dataset, Known};
 
 /// The half width of the 95 % confidence interval of a cell's goodput, as a part of its mean, at which it is done.
 const WANTED_PRECISION: f64 = 0.07;
-/// Repeats that every cell gets: a few values that are close by chance prove nothing, and what is retransmitted varies
-/// where goodput does not.
-const AT_LEAST: usize = 8;
 /// A run that was disturbed so often is given up.
 const ATTEMPTS: u32 = 8;
 
@@ -16,6 +13,9 @@ pub struct Limits {
     pub lanes: usize,
     pub load_mbps: f64,
     pub repeats: u32,
+    /// Repeats that every cell gets: a few values that are close by chance prove nothing, and what is retransmitted varies
+    /// where goodput does not.
+    pub at_least: usize,
 }
 
 /// One run: a cell and the number of its repeat, from 1, which is its seed.
@@ -32,7 +32,7 @@ pub fn next_batch(cells: &[Cell], dataset: &Dataset, limits: &Limits) -> (Vec<Ru
     for &cell in cells {
         let known = dataset.known(&cell);
         let precision = precision(&known);
-        if precision <= WANTED_PRECISION && known.received.len() >= AT_LEAST {
+        if precision <= WANTED_PRECISION && known.received.len() >= limits.at_least {
             continue;
         }
         let missing: Vec<u32> = (1..=limits.repeats)
