@@ -1,13 +1,17 @@
 //! Frame queues: which frame goes next, and which is given up.
 
+use std::collections::VecDeque;
+
 use bytes::Bytes;
-use framewire_units::{DataSize, Duration};
+use framewire_units::{DataSize, Duration, Timestamp};
 
 use crate::dependency::DependencyQueue;
+use crate::event::{SenderEvent, SenderPlace};
 use crate::frame::{OutgoingFrame, Payload};
 use crate::ifd::{IfdPolicy, IfdQueue};
 use crate::limits::Limits;
 use crate::rivals::{KeyframeRecovery, LeakyDownstream, Obs, Thresholds};
+use crate::rules;
 
 /// A frame that a queue gave up, and the rule that decided. The frame is handed back whole: what its payload carries
 /// beside the bytes may still be needed.
@@ -92,6 +96,31 @@ pub enum FrameQueue<P = Bytes> {
     Keyframe(KeyframeRecovery<P>),
     /// Gives up B frames, then all but key frames.
     Obs(Obs<P>),
+}
+
+impl FrameQueue {
+    /// Takes a frame of a sender, which is given up where that has `ended`, and tells what became of it and of others: it is queued
+    /// unless it was itself given up.
+    pub(crate) fn handle_frame(
+        &mut self,
+        now: Timestamp,
+        frame: OutgoingFrame,
+        ended: bool,
+        events: &mut VecDeque<SenderEvent>,
+    ) {
+        let offered = frame.id;
+        let discards = match ended {
+            false => self.offer(frame),
+            true => vec![Discard { frame, rule: rules::AFTER_THE_END }],
+        };
+        let is_given_up = discards.iter().any(|discard| discard.frame.id == offered);
+        let given_up = discards.into_iter().map(|Discard { frame, rule }| (frame.id, rule));
+        let place = SenderPlace::Pipeline;
+        events.extend(given_up.map(|(frame, rule)| SenderEvent::Discarded { frame, at: now, place, rule }));
+        if !is_given_up {
+            events.push_back(SenderEvent::Queued { frame: offered, at: now });
+        }
+    }
 }
 
 impl<P: Payload> FrameQueue<P> {

@@ -1,4 +1,4 @@
-//! Rules that all sending halves share, and how an offer is reported.
+//! Rules that all sending halves share, and how some of what they do is reported.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,6 @@ use framewire_units::Timestamp;
 
 use crate::event::{SenderEvent, SenderPlace};
 use crate::frame::{OutgoingFrame, Payload};
-use crate::queue::Discard;
 use crate::sound::SoundQueue;
 
 pub(crate) const NOT_PACKETIZED: &str = "rtp: frame cannot be cut into packets";
@@ -34,15 +33,4 @@ pub(crate) fn note_flushed_sound(events: &mut VecDeque<SenderEvent>, at: Timesta
         place: SenderPlace::Pipeline,
         rule: FLUSHED,
     }));
-}
-
-/// Reports what became of offering frame `offered`: queued unless it was itself given up.
-pub(crate) fn note_offer(events: &mut VecDeque<SenderEvent>, at: Timestamp, offered: u32, discards: Vec<Discard>) {
-    let given_up = discards.iter().any(|discard| discard.frame.id == offered);
-    for Discard { frame, rule } in discards {
-        events.push_back(SenderEvent::Discarded { frame: frame.id, at, place: SenderPlace::Pipeline, rule });
-    }
-    if !given_up {
-        events.push_back(SenderEvent::Queued { frame: offered, at });
-    }
 }

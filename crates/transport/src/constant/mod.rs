@@ -16,7 +16,7 @@ use crate::event::{SenderEvent, SenderPlace};
 use crate::frame::OutgoingFrame;
 use crate::packets::{in_transport_stream, sound_in_transport_stream};
 use crate::progress::WriteProgress;
-use crate::queue::{Discard, FrameQueue};
+use crate::queue::FrameQueue;
 use crate::rules;
 use crate::socket::{DatagramSend, DatagramSocket, SocketError, StreamSocket};
 use crate::sound::{OutgoingSound, SoundQueue};
@@ -95,12 +95,7 @@ impl ConstantSender {
 
     /// Takes a frame.
     pub fn handle_frame(&mut self, now: Timestamp, frame: OutgoingFrame) {
-        let id = frame.id;
-        let discards = match self.ended {
-            false => self.queue.offer(frame),
-            true => vec![Discard { frame, rule: rules::AFTER_THE_END }],
-        };
-        rules::note_offer(&mut self.events, now, id, discards);
+        self.queue.handle_frame(now, frame, self.ended, &mut self.events);
         self.multiplex(now);
     }
 

@@ -10,7 +10,7 @@ use crate::event::{SenderEvent, SenderPlace};
 use crate::frame::OutgoingFrame;
 use crate::packets::Packetizer;
 use crate::progress::WriteProgress;
-use crate::queue::{Discard, FrameQueue};
+use crate::queue::FrameQueue;
 use crate::rules;
 use crate::socket::{DatagramSend, DatagramSocket, SocketError};
 use crate::sound::{OutgoingSound, SoundQueue};
@@ -92,12 +92,7 @@ impl DatagramSender {
 
     /// Takes a frame.
     pub fn handle_frame(&mut self, now: Timestamp, frame: OutgoingFrame) {
-        let id = frame.id;
-        let discards = match self.ended {
-            false => self.queue.offer(frame),
-            true => vec![Discard { frame, rule: rules::AFTER_THE_END }],
-        };
-        rules::note_offer(&mut self.events, now, id, discards);
+        self.queue.handle_frame(now, frame, self.ended, &mut self.events);
     }
 
     /// Takes a packet of sound, at any time before the end. Only a transport stream carries it.

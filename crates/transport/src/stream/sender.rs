@@ -10,7 +10,7 @@ use super::format::{NotedPacket, Piece, StreamFormat};
 use crate::event::{SenderEvent, SenderPlace};
 use crate::frame::OutgoingFrame;
 use crate::progress::WriteProgress;
-use crate::queue::{Discard, FrameQueue};
+use crate::queue::FrameQueue;
 use crate::rules;
 use crate::socket::{SocketError, StreamSocket};
 use crate::sound::{OutgoingSound, SoundQueue};
@@ -114,12 +114,8 @@ impl StreamSender {
 
     /// Takes a frame.
     pub fn handle_frame(&mut self, now: Timestamp, frame: OutgoingFrame) {
-        let id = frame.id;
-        let discards = match self.ending {
-            Ending::Open => self.queue.offer(frame),
-            _ => vec![Discard { frame, rule: rules::AFTER_THE_END }],
-        };
-        rules::note_offer(&mut self.events, now, id, discards);
+        let ended = self.ending != Ending::Open;
+        self.queue.handle_frame(now, frame, ended, &mut self.events);
     }
 
     /// Takes a packet of sound, at any time before the end. Transport streams and files carry it, and RTP
