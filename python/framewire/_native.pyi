@@ -517,6 +517,7 @@ def receive_movie(
     most: str,
     sdp: str | None = None,
     passes_damaged: bool = False,
+    reports: bool = True,
 ) -> str: ...
 def serve_movies(
     scenario: Scenario,

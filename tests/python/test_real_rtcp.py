@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import select
 import shutil
 import socket
+import struct
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import polars as pl
@@ -159,3 +165,140 @@ def test_what_others_and_what_no_report_is_sent_there_is_refused_and_counted(fil
     document = json.loads((tmp_path / "sent" / "run.json").read_text())
     assert document["refused_reports"] == forgeries + forgeries // 20
     assert pl.read_parquet(tmp_path / "sent" / "rtcp.parquet").filter(pl.col("from") == "receiver").is_empty()
+
+
+SOURCE = 0xFEED_BEEF
+
+
+@dataclass
+class Reported:
+    """A receiver report with its names (RFC 3550, sections 6.4.2 and 6.5), and when it came."""
+
+    at: float
+    of: int
+    fraction: float
+    lost: int
+    highest: int
+    answers: int
+    name: str
+
+
+def _reported(at: float, data: bytes) -> Reported | None:
+    """None of one that is about no packets, as before two came in a row."""
+    first, kind, words = struct.unpack_from("!BBH", data)
+    assert (first >> 6, kind) == (2, 201), data.hex()
+    behind = 4 * (words + 1)
+    assert data[behind + 1] == 202
+    assert data[behind + 8] == 1, "a name"
+    name = data[behind + 10 : behind + 10 + data[behind + 9]].decode()
+    if first & 0x1F == 0:
+        return None
+    of, lost, highest, _, answers, _ = struct.unpack_from("!6I", data, 8)
+    return Reported(at, of, (lost >> 24) / 256, lost & 0xFFFFFF, highest, answers, name)
+
+
+def _stream_of_another_program(to: int, seconds: float) -> list[Reported]:
+    """Sends packets of RTP, but for every tenth, and reports from the next port; what comes there."""
+    rtp, rtcp, came, numbers = *_pair(), list[Reported | None](), 0
+    begun = time.monotonic()
+    with rtp, rtcp:
+        rtcp.setblocking(False)
+        while (now := time.monotonic()) < begun + seconds:
+            number = (65_500 + numbers) & 0xFFFF
+            packet = struct.pack("!BBHII", 0x80, 0xE0, number, numbers * 1_800, SOURCE) + b"\x41" + bytes(99)
+            if numbers % 10:
+                rtp.sendto(packet, ("127.0.0.1", to))
+            numbers += 1
+            if numbers == 50:
+                report = struct.pack("!BBHIQIII", 0x80, 200, 6, SOURCE, 0x1234_5678_9ABC_DEF0, 0, 0, 0)
+                rtcp.sendto(report + _named(), ("127.0.0.1", to + 1))
+            with suppress(BlockingIOError):
+                came.append(_reported(now - begun, rtcp.recv(2048)))
+            time.sleep(0.02)
+        rtcp.sendto(struct.pack("!BBHI", 0x80, 201, 1, SOURCE) + _named() + struct.pack("!BBHI", 0x81, 203, 1, SOURCE),
+                    ("127.0.0.1", to + 1))  # fmt: skip
+    return [one for one in came if one is not None]
+
+
+def _named() -> bytes:
+    return struct.pack("!BBHIBB2sI", 0x81, 202, 3, SOURCE, 1, 2, b"me", 0)
+
+
+def _pair() -> tuple[socket.socket, socket.socket]:
+    """Two sockets at ports that follow each other."""
+    for _ in range(100):
+        first, second = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2))
+        first.bind(("127.0.0.1", 0))
+        with suppress(OSError):
+            second.bind(("127.0.0.1", first.getsockname()[1] + 1))
+            return first, second
+        first.close()
+        second.close()
+    raise AssertionError("no two ports are free")
+
+
+def _description(directory: Path, bandwidth: str) -> Path:
+    path = directory / "stream.sdp"
+    path.write_text(f"v=0\nm=video 5004 RTP/AVP 96\n{bandwidth}a=rtpmap:96 H264/90000\n")
+    return path
+
+
+def test_the_stream_of_another_program_is_reported_of_by_the_rules(tmp_path: Path) -> None:
+    with receiving(tmp_path / "came", "--codec", "h264") as (process, port):
+        reports = _stream_of_another_program(port, 13)
+        code, _, err = ended(process)
+    assert code == 0, err
+    # The first after half of 2.05 to 6.16 s, then every 2.05 to 6.16 s (RFC 3550, 6.3.1).
+    assert 2 <= len(reports) <= 7
+    gaps = [later.at - one.at for one, later in pairwise(reports)]
+    assert all(2.0 <= gap <= 6.4 for gap in gaps), gaps
+    last = reports[-1]
+    assert {one.of for one in reports} == {SOURCE}
+    assert last.name == "receiver@udp"
+    expected = last.highest - 65_500 + 1
+    assert abs(last.lost - expected / 10) <= 2
+    assert 0.05 <= last.fraction <= 0.15
+    # It answers the report that was sent after a second, by the middle of its time.
+    assert last.answers == 0x5678_9ABC
+
+
+@pytest.mark.parametrize("how", ["b=RR:0", "--rtcp none"])
+def test_a_receiver_is_silent_where_the_description_or_its_user_wants_that(how: str, tmp_path: Path) -> None:
+    sdp = _description(tmp_path, "b=RR:0\n" if how == "b=RR:0" else "")
+    options = ["--sdp", str(sdp), *(how.split() if how.startswith("--") else [])]
+    with receiving(tmp_path / "came", *options) as (process, port):
+        assert _stream_of_another_program(port, 8) == []
+        assert ended(process)[0] == 0
+
+
+@pytest.mark.skipif(shutil.which("gst-launch-1.0") is None, reason="needs GStreamer")
+def test_gstreamer_takes_reports_of_its_stream(tmp_path: Path) -> None:
+    """Its reports go from the port above the stream's, at which it is answered.
+
+    A socket here stands between, as those of gst-launch-1.0 either send or receive.
+    """
+    (rtp, above), at, to_gst = _pair(), socket.socket(socket.AF_INET, socket.SOCK_DGRAM), free_port()
+    at.bind(("127.0.0.1", 0))
+    own = rtp.getsockname()[1]
+    rtp.close()
+    with receiving(tmp_path / "came", "--codec", "h264") as (process, port), at, above:
+        pipeline = (
+            "rtpbin name=b videotestsrc is-live=true num-buffers=250 ! video/x-raw,width=96,height=64,framerate=25/1 "
+            "! x264enc tune=zerolatency key-int-max=25 ! rtph264pay config-interval=1 mtu=200 ! b.send_rtp_sink_0 "
+            f"b.send_rtp_src_0 ! identity drop-probability=0.1 ! udpsink host=127.0.0.1 port={port} bind-port={own} "
+            f"b.send_rtcp_src_0 ! udpsink host=127.0.0.1 port={at.getsockname()[1]} sync=false async=false "
+            f"udpsrc port={to_gst} ! b.recv_rtcp_sink_0"
+        )
+        log = tmp_path / "gst.log"
+        settings = {**os.environ, "GST_DEBUG": "rtpsource:5", "GST_DEBUG_FILE": str(log), "GST_DEBUG_NO_COLOR": "1"}
+        with subprocess.Popen(["gst-launch-1.0", "-q", *pipeline.split()], env=settings) as sender:
+            while sender.poll() is None:
+                for one in select.select([at, above], [], [], 0.05)[0]:
+                    data = one.recv(2048)
+                    above.sendto(data, ("127.0.0.1", port + 1 if one is at else to_gst))
+        assert ended(process)[0] == 0
+    said = log.read_text()
+    losses = [int(share, 16) / 256 for share in re.findall(r"got RB packet: SSRC \w+, FL\s+(\w+)", said)]
+    assert losses and 0.03 < losses[-1] < 0.2, losses
+    trips = [int(f"{whole}{part}", 16) / 65_536 for whole, part in re.findall(r"round trip (\w{4}):(\w{4})", said)]
+    assert trips and trips[-1] < 0.1, trips

@@ -42,7 +42,7 @@ pub(crate) fn run(data: &[u8]) {
     match ANNOUNCED.get(of_kind) {
         Some(text) => {
             let announced = Announcement::parse(text).expect("invariant: it is one");
-            let receiver = announced.reporting_receiver(&FlowRecording::default(), Timestamp::ZERO);
+            let receiver = announced.reporting_receiver(&FlowRecording::default(), Timestamp::ZERO, Seed(1));
             listen(receiver.expect("invariant: it can be received"), data, *pieces, step);
         }
         None => {

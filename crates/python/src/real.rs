@@ -60,7 +60,7 @@ fn send_movie(
 
 /// Receives one stream at an address, and fills the directory, which exists, with what was recorded. As `send_movie`.
 #[pyfunction]
-#[pyo3(signature = (directory, listener, *, at, transport, codec, patience_s, silence_s, most, sdp = None, passes_damaged = false))]
+#[pyo3(signature = (directory, listener, *, at, transport, codec, patience_s, silence_s, most, sdp = None, passes_damaged = false, reports = true))]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 fn receive_movie(
     py: Python<'_>,
@@ -74,6 +74,7 @@ fn receive_movie(
     most: &str,
     sdp: Option<&str>,
     passes_damaged: bool,
+    reports: bool,
 ) -> PyResult<String> {
     let most: DataSize =
         most.parse().map_err(|error| refusal(format!("at most \"{most}\" may come: {error}; as 16 GB")))?;
@@ -83,6 +84,7 @@ fn receive_movie(
         codec: codec.map(codec_named).transpose()?,
         description: sdp.map(described).transpose()?,
         passes_damaged,
+        reports,
         patience: time("patience", patience_s)?,
         silence: time("silence", silence_s)?,
         most,

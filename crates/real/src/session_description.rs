@@ -2,7 +2,7 @@
 
 use framewire_session::{Announcement, DescribedSound};
 use framewire_transport::registry::payload_format;
-use framewire_wire::sdp::{self, Described};
+use framewire_wire::sdp::{self, Described, DescribedBandwidth};
 
 /// What a session description says of streams that are to be received.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,6 +11,8 @@ pub struct DescribedStreams {
     pub video: Described,
     /// The sound beside it, and the port to which it is sent; why it is not received; `None` where there is none.
     pub sound: Option<Result<(DescribedSound, u16), String>>,
+    /// What that may take.
+    pub sound_bandwidth: DescribedBandwidth,
 }
 
 /// Reads the description of streams that are to be received: the first one of video, and of sound.
@@ -18,7 +20,8 @@ pub struct DescribedStreams {
 /// # Errors
 /// As [`described`].
 pub fn described_streams(text: &str) -> Result<DescribedStreams, String> {
-    Ok(DescribedStreams { video: described(text)?, sound: described_sound(text) })
+    let sound_bandwidth = sdp::read_sound(text).map(|sound| sound.bandwidth).unwrap_or_default();
+    Ok(DescribedStreams { video: described(text)?, sound: described_sound(text), sound_bandwidth })
 }
 
 /// Reads the description of sound and the port to which it is sent; why it is not received; `None` where there is none.

@@ -83,6 +83,7 @@ pub fn receiving(transport: &str, directory: PathBuf) -> ReceiveOptions {
         codec: None,
         description: None,
         passes_damaged: false,
+        reports: true,
         patience: Duration::from_secs(20),
         silence: Duration::from_secs(5),
         most: DataSize::from_bytes(1 << 30),

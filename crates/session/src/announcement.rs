@@ -55,11 +55,15 @@ pub struct ReportedSession {
     pub media: ChannelId,
     /// That of its reports.
     pub reports: ChannelId,
-    /// The synchronisation source of its sender.
-    pub ssrc: u32,
+    /// The synchronisation source of its sender; `None`: not known before it is heard.
+    pub ssrc: Option<u32>,
     /// By how much the port of its reports is higher than that of the flow.
     pub port: u16,
 }
+
+/// What a session is taken to have of which nothing is known but that it is video: reports are seldom at any such (RFC 3550,
+/// section 6.2).
+pub const ASSUMED_RATE: Bitrate = Bitrate::from_mbps(2);
 
 /// More than RTCP takes of any session, in bit/s: so no sum overflows.
 const MOST_BANDWIDTH: u64 = 1_000_000_000_000;
@@ -185,19 +189,23 @@ impl Announcement {
         Ok(session.with_sound(Some(sound)).over(channels.to_vec()))
     }
 
-    /// The sessions of which its receiver reports, that of the video first.
+    /// The sessions of which its receiver reports, that of the video first: of packets of RTP in datagrams.
     pub fn reported_sessions(&self) -> Vec<ReportedSession> {
-        let sound =
-            self.sound_packets.as_ref().and_then(DescribedSound::ssrc).filter(|_| self.sound_channel().is_some());
-        let sound = sound.map(|ssrc| (SOUND_CHANNEL, ssrc, SOUND_PORT_BETWEEN_MACHINES));
-        let sessions = self.origin.map(|origin| (MOVIE_CHANNEL, origin.ssrc, 0)).into_iter().chain(sound);
+        if !self.transport.profile().parts.format.is_rtp() || self.transport.is_stream() {
+            return Vec::new();
+        }
+        let sound = self.sound_packets.as_ref().filter(|_| self.sound_channel().is_some());
+        let sound = sound.map(|sound| (SOUND_CHANNEL, sound.ssrc(), SOUND_PORT_BETWEEN_MACHINES));
+        let video = (MOVIE_CHANNEL, self.origin.map(|origin| origin.ssrc), 0);
+        let sessions = [video].into_iter().chain(sound);
         let reported = self.reports.iter().zip(sessions);
         reported
             .map(|(_, (media, ssrc, port))| ReportedSession { media, reports: rtcp_of(media), ssrc, port: port + 1 })
             .collect()
     }
 
-    /// The same as [`receiver`](Self::receiver), which begins now to report of what comes, where that is announced.
+    /// The same as [`receiver`](Self::receiver), which begins now to report of what comes, where that is announced. What it draws is of
+    /// this seed: its source, where it does not know that of the sender, and when it reports.
     ///
     /// # Errors
     /// As [`check`](Self::check).
@@ -205,14 +213,16 @@ impl Announcement {
         &self,
         recording: &FlowRecording,
         now: Timestamp,
+        seed: Seed,
     ) -> Result<ReceiverSession, AnnouncementError> {
+        let drawn = seed.stream("rtcp of a receiver", &[]).next_u64() as u32;
         let of_sound = self.sound_packets.as_ref().map_or(CLOCK_RATE, DescribedSound::clock_rate);
         let setup = |(session, &bandwidth): (ReportedSession, &RtcpBandwidth)| RtcpSetup {
             flow: self.transport.name().to_owned(),
-            start: StreamStart { ssrc: session.ssrc, sequence: 0, timestamp: 0 },
-            place: session.ssrc,
+            start: StreamStart { ssrc: session.ssrc.unwrap_or(drawn), sequence: 0, timestamp: 0 },
+            place: u32::from(session.media == SOUND_CHANNEL),
             bandwidth,
-            seed: Seed(u64::from(session.ssrc)),
+            seed,
             media: session.media,
             clock_rate: if session.media == SOUND_CHANNEL { of_sound } else { CLOCK_RATE },
             lower_headers: UDP_HEADERS,
@@ -404,8 +414,11 @@ mod tests {
         assert_eq!(sessions(&format!("{AAC} rtcp=1:3")), both[..1]);
         assert_eq!(sessions("transport=udp codec=h264 ssrc=7 rtcp=1:3,1:3"), both[..1], "there is no sound");
         assert_eq!(sessions("transport=tcp codec=h264 rtcp=1:3"), [], "nor RTP");
+        assert_eq!(sessions("transport=ts codec=h264 ssrc=7 rtcp=1:3"), [], "nor there");
+        assert_eq!(sessions("transport=rtp+tcp codec=h264 ssrc=7 rtcp=1:3"), [], "nor a port beside it");
+        assert_eq!(sessions("transport=ts+rtp codec=h264 rtcp=1:3"), both[..1], "its source is not known");
         let reporting = Announcement::parse(&format!("{AAC} rtcp=1:3,1:3")).unwrap();
-        let receiver = reporting.reporting_receiver(&FlowRecording::default(), Timestamp::ZERO).unwrap();
+        let receiver = reporting.reporting_receiver(&FlowRecording::default(), Timestamp::ZERO, Seed(1)).unwrap();
         assert!(receiver.next_timeout().is_some());
     }
 

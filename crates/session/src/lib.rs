@@ -26,7 +26,7 @@ pub mod served;
 mod sound;
 
 pub use adaptive::{AdaptiveReceiver, AdaptiveSender, LadderContent, LadderContentError};
-pub use announcement::{Announcement, AnnouncementError, ReportedSession};
+pub use announcement::{ASSUMED_RATE, Announcement, AnnouncementError, ReportedSession};
 pub use channels::{
     Carries, ChannelSetup, DatagramSocketSetup, MOVIE_CHANNEL, RTCP_CHANNEL, SOUND_PORTS, SendBuffer, SocketsSetup,
 };

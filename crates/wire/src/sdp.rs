@@ -3,6 +3,8 @@
 use std::fmt::Write;
 use std::net::IpAddr;
 
+use framewire_units::Bitrate;
+
 use crate::mpeg_ts;
 use crate::rtcp::RtcpBandwidth;
 use crate::rtp_payload::{CLOCK_RATE, PayloadFormat, StreamDescription};
@@ -156,6 +158,39 @@ pub fn check_parameters(format: &PayloadFormat, parameters: &str) -> Result<(), 
     Ok(())
 }
 
+/// What a description says that a session of RTP may take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DescribedBandwidth {
+    /// All of it (`b=AS`, RFC 8866, section 5.8).
+    pub session: Option<Bitrate>,
+    /// Reports of senders, in bit/s (`b=RS`, RFC 3556, section 2).
+    pub senders: Option<u64>,
+    /// The same of receivers (`b=RR`).
+    pub receivers: Option<u64>,
+}
+
+/// More than any session takes, in bit/s: so no sum overflows.
+const MOST_BANDWIDTH: u64 = 1_000_000_000_000;
+
+impl DescribedBandwidth {
+    /// What RTCP may take, of a session of `otherwise` where none is said.
+    pub fn rtcp(self, otherwise: Bitrate) -> RtcpBandwidth {
+        RtcpBandwidth::described(self.session.unwrap_or(otherwise), self.senders, self.receivers)
+    }
+
+    /// Takes a line, if it is one of bandwidth.
+    fn read(&mut self, line: &str) {
+        let Some((kind, value)) = line.strip_prefix("b=").and_then(|line| line.split_once(':')) else { return };
+        let Ok(value) = value.trim().parse::<u64>() else { return };
+        match kind {
+            "AS" => self.session = Some(Bitrate::from_bps(value.saturating_mul(1_000).min(MOST_BANDWIDTH))),
+            "RS" => self.senders = Some(value.min(MOST_BANDWIDTH)),
+            "RR" => self.receivers = Some(value.min(MOST_BANDWIDTH)),
+            _ => {}
+        }
+    }
+}
+
 /// What a description says of its first stream of video, or of sound, in RTP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Described {
@@ -169,6 +204,8 @@ pub struct Described {
     pub parameters: String,
     /// Ticks of the clock of its time stamps in a second, and its channels, where they are said (section 6.6).
     pub clock: Option<(u32, Option<u8>)>,
+    /// What it may take: what is said of the whole description is of each of its streams.
+    pub bandwidth: DescribedBandwidth,
 }
 
 /// Reads a description, as far as it is needed to receive its first stream of video.
@@ -207,8 +244,10 @@ fn read_first(text: &str, kind: &str) -> Result<Described, String> {
         (of == number).then(|| value.trim().to_owned())
     };
     let (mut encoding_name, mut parameters) = (assigned_name(payload_type).map(str::to_owned), String::new());
-    let mut clock = None;
+    let (mut clock, mut bandwidth) = (None, DescribedBandwidth::default());
+    text.lines().take_while(|line| !line.starts_with("m=")).for_each(|line| bandwidth.read(line));
     for line in lines.take_while(|line| !line.starts_with("m=")) {
+        bandwidth.read(line);
         if let Some(map) = of_type(line, "rtpmap") {
             let mut parts = map.split('/');
             encoding_name = parts.next().map(str::to_owned);
@@ -218,7 +257,7 @@ fn read_first(text: &str, kind: &str) -> Result<Described, String> {
         parameters = of_type(line, "fmtp").unwrap_or(parameters);
     }
     let encoding_name = encoding_name.ok_or_else(|| format!("it does not say what payload type {payload_type} is"))?;
-    Ok(Described { port, payload_type, encoding_name, parameters, clock })
+    Ok(Described { port, payload_type, encoding_name, parameters, clock, bandwidth })
 }
 
 /// The payload formats of video and sound that have types of their own (RFC 3551, table 5), as far as they are received.
@@ -281,6 +320,22 @@ pub(crate) fn base64(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
     use crate::rtp_payload::{h264, h265, mpeg_video};
+
+    #[test]
+    fn what_reports_may_take_is_read_of_the_stream_or_else_of_the_session() {
+        let of = |session: &str, stream: &str| {
+            let text = format!("v=0\r\n{session}m=audio 2 RTP/AVP 14\r\nb=RR:9\r\nm=video 4 RTP/AVP 32\r\n{stream}");
+            let RtcpBandwidth { senders, receivers } = read(&text).unwrap().bandwidth.rtcp(Bitrate::from_kbps(1_000));
+            (senders.as_bps(), receivers.as_bps())
+        };
+        assert_eq!(of("", ""), (12_500, 37_500), "5 %, of which senders have a quarter");
+        assert_eq!(of("", "b=AS:2000\r\n"), (25_000, 75_000));
+        assert_eq!(of("b=AS:2000\r\nb=RR:0\r\n", ""), (25_000, 0));
+        assert_eq!(of("b=RR:0\r\nb=RS:7\r\n", "b=RR:800\r\n"), (7, 800));
+        assert_eq!(of("", "b=RR:-1\r\nb=RS:\r\nb=X:1\r\nb=\r\n"), (12_500, 37_500), "what says nothing");
+        let most = of("", &format!("b=AS:{0}\r\nb=RR:{0}\r\n", u64::MAX));
+        assert_eq!(most, (12_500_000_000, 1_000_000_000_000), "what a stranger says has a bound");
+    }
 
     #[test]
     fn what_others_describe_is_read_with_its_parameter_sets() {

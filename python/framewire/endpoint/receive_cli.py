@@ -23,7 +23,7 @@ from framewire.endpoint.closing_message import how_it_plays, why_it_ended
 from framewire.endpoint.sessions import CONTROLLERS, MAX_SIZE, Interrupted
 from framewire.endpoint.sessions import receive as receive_stream
 from framewire.errors import InputError, RunError
-from framewire.real.ends import DAMAGED, SILENCE_S, WAIT_S
+from framewire.real.ends import DAMAGED, RTCP, SILENCE_S, WAIT_S
 from framewire.transports import CARRIERS, parts_of
 
 __all__ = ["receive"]
@@ -90,6 +90,13 @@ def receive(
             autocompletion=one_of(lambda: DAMAGED),
         ),
     ] = DAMAGED[0],
+    rtcp: Annotated[
+        str,
+        typer.Option(
+            help="Without TITLE: reports to a sender of RTP in datagrams: full, as far as it allows any, or none.",
+            autocompletion=one_of(lambda: RTCP),
+        ),
+    ] = RTCP[0],
     wait: Annotated[
         float, typer.Option(metavar="S", min=0.1, help="Without TITLE: how long the first bytes are waited for.")
     ] = WAIT_S,
@@ -120,12 +127,13 @@ def receive(
             refuse_given(
                 context,
                 "asks a server for a movie; it is of one that listens",
-                ("codec", "sdp", "damaged"),
+                ("codec", "sdp", "damaged", "rtcp"),
             )
             _record_movie(as_json, server, user=user, transport=transport, **common)
             return
         refuse_given(context, "listens for a movie; it is of rtsp:// URLs", ("user",))
-        _record_movie(as_json, server, transport=transport or "udp", codec=codec, sdp=sdp, damaged=damaged, **common)
+        stated: dict[str, Any] = {"codec": codec, "sdp": sdp, "damaged": damaged, "rtcp": rtcp}
+        _record_movie(as_json, server, transport=transport or "udp", **stated, **common)
         return
     refuse_given(context, "asks a server for a title; it is of a movie, without TITLE", OF_A_MOVIE_RECEIVED)
     if transport is not None and parts_of(transport) is not None:
@@ -148,7 +156,7 @@ def receive(
 OF_A_CLIENT = ("replace", "control_port", "key_file", "log")
 """Parameters of ``receive`` with a title."""
 
-OF_A_MOVIE_RECEIVED = ("codec", "sdp", "damaged", "wait", "silence", "user")
+OF_A_MOVIE_RECEIVED = ("codec", "sdp", "damaged", "rtcp", "wait", "silence", "user")
 """Those without."""
 
 

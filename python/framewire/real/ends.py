@@ -36,6 +36,8 @@ SILENCE_S = 5.0
 """A stream that is silent for so long has ended."""
 
 DAMAGED = ("discard", "pass")
+
+RTCP = ("full", "none")
 """What a receiver can do with a frame of which a packet is missing."""
 
 OF_RTSP = ("rtsp", "rtsp+udp")
@@ -187,6 +189,7 @@ def receive(
     max_size: str = MAX_SIZE,
     sdp: str | os.PathLike[str] | None = None,
     damaged: str = "discard",
+    rtcp: str = "full",
     listener: Listener | None = None,
 ) -> End:
     """Receives one stream, and records what comes.
@@ -203,6 +206,8 @@ def receive(
         sdp: a session description of another program's stream in RTP, instead of `codec`.
         damaged: what is done with a frame of which a packet is missing: ``discard``, or ``pass``: what came up to the
             first gap is in the movie as received; only of transports in datagrams.
+        rtcp: whether it reports of RTP in datagrams: ``full``, as far as the sender or the description lets it, or
+            ``none``.
         listener: called with what happens.
 
     Raises:
@@ -214,6 +219,8 @@ def receive(
         transport, lambda scheme: f"{scheme}://HOST:PORT/PATH, in the place of ADDRESS:PORT, asks a server for one"
     )
     _check_damaged(damaged, transport)
+    if rtcp not in RTCP:
+        raise refused("rtcp", rtcp, RTCP)
     check_out(out)
     place = at.resolved()
     with partial_directory(f"receive-{transport}", out) as (partial, directory):
@@ -229,6 +236,7 @@ def receive(
                 most=max_size,
                 sdp=None if sdp is None else _description(Path(sdp)),
                 passes_damaged=damaged == "pass",
+                reports=rtcp == "full",
             )
         )
         seal(partial)

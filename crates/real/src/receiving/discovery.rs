@@ -2,12 +2,14 @@
 
 use std::net::SocketAddr;
 
-use framewire_session::Announcement;
+use framewire_session::{ASSUMED_RATE, Announcement};
 use framewire_sockets::{Interest, Watch, wait, wait_watching};
 use framewire_units::{Duration, Timestamp};
+use framewire_wire::rtcp::RtcpBandwidth;
+use framewire_wire::sdp::DescribedBandwidth;
 
 use super::reports::Reports;
-use super::{End, ReceiveOptions, of_sound, receiver_at};
+use super::{DescribedStreams, End, ReceiveOptions, of_sound, receiver_at};
 use crate::TICK;
 use crate::error::RealError;
 use crate::events::{Event, Listener};
@@ -129,12 +131,26 @@ impl End<'_> {
             sound: None,
             sound_packets: of_sound,
             frame_rate: None,
-            reports: Vec::new(),
+            reports: self.stated_reports(),
         };
         stated.check()?;
+        let of_sound = description.as_ref().and_then(|streams| streams.sound.as_ref()?.as_ref().ok());
+        let sound_port = of_sound.map(|(_, port)| *port);
+        self.reports = Reports::open(&stated, self.address, sound_port, &mut self.answers)?;
         // What an earlier stream's sender has said does not count.
         self.answers.has_left = false;
         Ok(Some(stated))
+    }
+
+    /// What reports may take of the sessions of a stream that is not announced: of video, and of sound; nothing where no receiver is to
+    /// report (`b=RR:0`, RFC 3556, section 2).
+    fn stated_reports(&self) -> Vec<RtcpBandwidth> {
+        let description = self.options.description.as_ref();
+        let of = |bandwidth: Option<DescribedBandwidth>| bandwidth.unwrap_or_default().rtcp(ASSUMED_RATE);
+        let video = of(description.map(|streams: &DescribedStreams| streams.video.bandwidth));
+        let sound = of(description.map(|streams| streams.sound_bandwidth));
+        let may_report = [video, sound].iter().any(|bandwidth| bandwidth.receivers.as_bps() > 0);
+        if self.options.reports && may_report { vec![video, sound] } else { Vec::new() }
     }
 
     fn take_announcement(&mut self) -> Result<Option<Announcement>, RealError> {
@@ -144,7 +160,10 @@ impl End<'_> {
                 continue;
             }
             // What cannot be received is of another version, or of nobody who means it.
-            let Ok(announced) = Announcement::parse(&text) else { continue };
+            let Ok(mut announced) = Announcement::parse(&text) else { continue };
+            if !self.options.reports {
+                announced.reports.clear();
+            }
             if announced.transport.is_stream() != self.options.transport.is_stream() {
                 return Err(RealError::Input(format!(
                     "{}: {from} sends by {}, and {} is listened for: both need the same --transport",
@@ -158,7 +177,7 @@ impl End<'_> {
             if let Some(channel) = announced.sound_channel() {
                 self.sockets.add(&channel, &receiver_at(self.address)).map_err(of_sound)?;
             }
-            self.reports = Reports::open(&announced, self.address, &mut self.answers)?;
+            self.reports = Reports::open(&announced, self.address, None, &mut self.answers)?;
             return Ok(Some(announced));
         }
         Ok(None)

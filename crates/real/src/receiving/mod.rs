@@ -7,7 +7,7 @@ mod reports;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use framewire_endpoint::RunClock;
+use framewire_endpoint::{RunClock, random_session};
 use framewire_kernel::{FlowAddresses, FlowSockets};
 use framewire_media::access_unit::Codec;
 use framewire_session::half::End as Side;
@@ -15,7 +15,7 @@ use framewire_session::lifecycle::{FlowEnd, FlowOutcome, MovieReceiving};
 use framewire_session::{Announcement, ChannelSetup, DescribedSound, FlowRecording};
 use framewire_sockets::{OpenError, Watch, wait_watching};
 use framewire_transport::TransportKind;
-use framewire_units::{DataSize, Duration, Timestamp};
+use framewire_units::{DataSize, Duration, Seed, Timestamp};
 
 use self::ending::Ending;
 use self::reports::{Reporting, Reports};
@@ -39,6 +39,8 @@ pub struct ReceiveOptions {
     pub description: Option<DescribedStreams>,
     /// Of a frame with a packet missing, what came up to the first gap is in the movie as received; only of datagrams.
     pub passes_damaged: bool,
+    /// It reports of RTP in datagrams (RTCP), as far as its sender or the description lets it.
+    pub reports: bool,
     /// How long the first bytes are waited for.
     pub patience: Duration,
     /// A stream that is silent for so long has ended.
@@ -156,8 +158,9 @@ impl End<'_> {
         let directory = directory::received(&self.options.directory)?;
         let movie = directory.join(format!("movie.{}", announcement.codec.file_suffix()));
         let file = directory::create_behind(&movie, &self.parameter_sets())?;
-        let session =
-            announcement.reporting_receiver(&recording, self.clock.now())?.passing_damaged(self.options.passes_damaged);
+        let seed = Seed(random_session().map_err(|error| RealError::Failed(error.to_string()))?);
+        let session = announcement.reporting_receiver(&recording, self.clock.now(), seed)?;
+        let session = session.passing_damaged(self.options.passes_damaged);
         let mut receiving = MovieReceiving::new(session, file);
         let described = announcement.sound_packets.as_ref();
         if let Some(codec) = announcement.sound.map(|sound| sound.codec).or(described.map(|sound| sound.codec)) {

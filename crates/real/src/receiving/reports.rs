@@ -1,4 +1,4 @@
-//! The receiver's reports about a stream of RTP that is announced, and those of its sender.
+//! The receiver's reports about a stream of RTP, and those of its sender.
 //!
 //! Those of the video go by the port of the exchange, which is RTCP's as well (RFC 3550, section 11), those of sound by the port above
 //! its own. They go where the sender's come from (RFC 4961), and before any came to the port above the one from which its RTP comes.
@@ -16,7 +16,7 @@ use framewire_session::{Announcement, MOVIE_CHANNEL, ReportedSession};
 use framewire_sockets::{UdpOptions, UdpRead, UdpSocket};
 use framewire_transport::socket::{DatagramSend, SocketError};
 use framewire_units::{DataSize, Timestamp};
-use framewire_wire::rtcp::Compound;
+use framewire_wire::rtcp::{Compound, Report};
 
 use crate::error::RealError;
 use crate::exchange::{Answers, Beside, READ_SIZE, above};
@@ -44,20 +44,31 @@ struct Line {
 }
 
 impl Reports {
-    /// Those that are announced, of a stream whose first port is here.
+    /// Those that are announced, or of which it is not said that there are none, of a stream whose first port is here, and whose sound comes to
+    /// a port that a description says. Of that, reports are left out where the port above is taken: the stream comes all the same.
     ///
     /// # Errors
     /// When a port is taken.
-    pub(super) fn open(announced: &Announcement, own: SocketAddr, answers: &mut Answers) -> Result<Self, RealError> {
+    pub(super) fn open(
+        announced: &Announcement,
+        own: SocketAddr,
+        sound_port: Option<u16>,
+        answers: &mut Answers,
+    ) -> Result<Self, RealError> {
         let line = |session: ReportedSession| {
-            let at = SocketAddr::new(own.ip(), own.port().saturating_add(session.port));
             let is_beside = session.media == MOVIE_CHANNEL;
-            let socket = (!is_beside).then(|| UdpSocket::bind(at, &UdpOptions::default())).transpose();
-            let socket =
-                socket.map_err(|error| RealError::Failed(format!("{error}; it is for the reports of sound")))?;
-            Ok(Line { session, socket, to: None, early: VecDeque::new() })
+            let described = sound_port.filter(|_| !is_beside);
+            let port = described.map_or(own.port().saturating_add(session.port), |port| port.saturating_add(1));
+            let at = SocketAddr::new(own.ip(), port);
+            let socket = match (!is_beside).then(|| UdpSocket::bind(at, &UdpOptions::default())).transpose() {
+                Ok(socket) => socket,
+                Err(_) if described.is_some() => return Ok(None),
+                Err(error) => return Err(RealError::Failed(format!("{error}; it is for the reports of sound"))),
+            };
+            Ok(Some(Line { session, socket, to: None, early: VecDeque::new() }))
         };
-        let lines = announced.reported_sessions().into_iter().map(line).collect::<Result<Vec<_>, RealError>>()?;
+        let lines = announced.reported_sessions().into_iter().filter_map(|session| line(session).transpose());
+        let lines = lines.collect::<Result<Vec<_>, RealError>>()?;
         if !lines.is_empty() {
             answers.keep_beside();
         }
@@ -120,9 +131,10 @@ fn read(socket: &mut UdpSocket, clock: RunClock) -> Result<VecDeque<Beside>, Soc
     Ok(came)
 }
 
-/// Whether it is a report of this source.
-fn is_of(ssrc: u32, datagram: &[u8]) -> bool {
-    Compound::parse(datagram).is_ok_and(|compound| compound.reports.first().is_some_and(|report| report.ssrc == ssrc))
+/// Whether it is a report of this source; of one that is not known, of any that sends.
+fn is_of(ssrc: Option<u32>, datagram: &[u8]) -> bool {
+    let is_own = |report: &Report| ssrc.map_or(report.sender.is_some(), |ssrc| report.ssrc == ssrc);
+    Compound::parse(datagram).is_ok_and(|compound| compound.reports.first().is_some_and(is_own))
 }
 
 /// The sockets of the stream, with those of its reports.

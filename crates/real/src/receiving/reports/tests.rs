@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use framewire_kernel::FlowAddresses;
 use framewire_session::half::End;
 use framewire_session::{ChannelSetup, FlowRecording, RTCP_CHANNEL};
-use framewire_wire::rtcp::Report;
+use framewire_units::Seed;
 
 use super::*;
 
@@ -53,8 +53,9 @@ fn reports_go_above_the_packets_and_then_where_the_senders_own_come_from() {
     let mut sockets = FlowSockets::open(&[ChannelSetup::of_announced(false)], &addresses, clock).expect("it is free");
     let mut answers = Answers::listen(above(own).expect("there is one"), clock).expect("it is free");
     let announced = Announcement::parse("transport=udp codec=h264 ssrc=7 rtcp=25000:75000").expect("it is one");
-    let mut reports = Reports::open(&announced, own, &mut answers).expect("there is no port to open");
-    let session = announced.reporting_receiver(&FlowRecording::default(), clock.now()).expect("it can be received");
+    let mut reports = Reports::open(&announced, own, None, &mut answers).expect("there is no port to open");
+    let session =
+        announced.reporting_receiver(&FlowRecording::default(), clock.now(), Seed(1)).expect("it can be received");
     let mut receiving = MovieReceiving::new(session, framewire_session::lifecycle::ReceivedMovie::default());
     let says = |bytes: &[u8], sockets: &mut FlowSockets<RunClock>, answers: &mut Answers, reports: &mut Reports| {
         Reporting { sockets, answers, reports }.send(RTCP_CHANNEL, bytes, None).expect("it is not broken")

@@ -8,7 +8,8 @@ use framewire_wire::rtsp::{
     Account, Carriage, Client, ClientEvent, ClientSettings, PlayedStream, SESSION_TIMEOUT, StreamStart, Want,
 };
 
-use super::{ASSUMED_RATE, RtspSetup, URL, report};
+use super::{RtspSetup, URL, report};
+use crate::announcement::ASSUMED_RATE;
 use crate::channels::{MOVIE_CHANNEL, SOUND_CHANNEL, rtcp_of};
 use crate::exchange::{ClientExchange, ExchangeEvent};
 use crate::half::ChannelId;

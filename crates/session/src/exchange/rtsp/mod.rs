@@ -13,7 +13,7 @@ mod server;
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 
-use framewire_units::{Bitrate, Duration, Timestamp};
+use framewire_units::{Duration, Timestamp};
 use framewire_wire::rtcp::RtcpBandwidth;
 use framewire_wire::rtp_payload::{PayloadFormat, StreamDescription};
 use framewire_wire::rtsp::{Presentation, StreamStart, Want, put_interleaved};
@@ -33,9 +33,6 @@ pub(crate) const RTP_CHANNEL: u8 = 0;
 
 /// That of sound.
 pub(crate) const SOUND_RTP_CHANNEL: u8 = 2;
-
-/// What a stream is taken to have whose description does not say its bandwidth: reports are seldom at any such (RFC 3550, section 6.2).
-const ASSUMED_RATE: Bitrate = Bitrate::from_mbps(2);
 
 /// The stream's path and URL. Neither depends on addresses, which a simulated network has none of.
 const PATH: &str = "/movie";
