@@ -18,6 +18,9 @@ from test_sound import WIRED
 import framewire
 from framewire import Run
 from framewire.real import join
+from framewire.report import comparison, psnr
+from framewire.report.data import load
+from framewire.report.outcome import outcome
 
 pytestmark = pytest.mark.real_time
 
@@ -147,3 +150,22 @@ def test_a_rate_that_is_too_low_is_refused_before_anything_is_sent(film: Path, t
     code, said = send(film, free_port(), tmp_path / "sent", *options)
     assert code != 0
     assert 'ts_rate = "250 kbit/s" is too low: this movie needs' in " ".join(said.split())
+
+
+def test_the_report_says_how_much_is_stuffing(film: Path, tmp_path: Path) -> None:
+    flows = '[[flow]]\ntransport = "ts"\nts_rate = "5 Mbit/s"\n[[flow]]\nname = "varies"\ntransport = "ts"\n'
+    scenario = f'name = "test"\n[movie]\nsource = "{film}"\nsound = true\n{WIRED}{flows}'
+    directory = framewire.run(scenario, out=tmp_path / "run", world="simulated").directory
+    constant, varies = outcome(load(directory), psnr.unmeasured()).flows
+    said = json.loads((directory / "run.json").read_text())["flows"][0]
+    # All that left came: datagrams of a transport stream without RTP are nothing but packets of it.
+    packets = pl.read_parquet(directory / "packets.parquet").filter(flow="ts")
+    assert said["transport_stream_bytes"] == packets["payload"].sum()
+    share = 100 * said["stuffing_bytes"] / said["transport_stream_bytes"]
+    assert 50 < share < 99 and constant.stuffing_percent == pytest.approx(share)
+    assert varies.stuffing_percent is None
+    shown, rows = comparison.columns([constant, varies]), comparison.rows([constant, varies])
+    place = [column.title for column in shown].index("stuffing")
+    assert [cells[place].text for _, cells in rows] == [comparison.share_text(share), comparison.NOT_MEASURED]
+    assert not any(cells[place].best for _, cells in rows)
+    assert "stuffing" not in [column.title for column in comparison.columns([varies])]

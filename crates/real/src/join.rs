@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use framewire_recording::record::{FlowLog, FlowStatus};
+use framewire_recording::record::{FlowLog, FlowStatus, Stuffing};
 use framewire_recording::summary::Summary;
 use framewire_recording::{SentRecords, WriteError, network_packets, read_received, transits, write_run};
 use framewire_scenario::Scenario;
@@ -52,7 +52,7 @@ pub fn join(sender: &Path, receiver: &Path, out: &Path) -> Result<Joined, RealEr
     records.packets = network_packets(&records);
     let mut flow = outcome(&sent, &received);
     flow.sent.renumbered = renumbered;
-    flow.sent.stuffing = sent.document["flows"][0]["stuffing_bytes"].as_u64();
+    flow.sent.stuffing = sent.stuffing();
     let named = flow_log(&setup, &mut flow.clone(), FlowPackets::new(0, false, None));
     let FlowLog { flow: name, transport, status, frames, stuffing, .. } = named;
     let log = FlowLog { flow: name, transport, status, frames, stuffing, ..records };
@@ -109,6 +109,12 @@ impl Side {
 
     fn number(&self, key: &str) -> u64 {
         self.document["flows"][0][key].as_u64().unwrap_or(0)
+    }
+
+    /// Of a transport stream of constant rate.
+    fn stuffing(&self) -> Option<Stuffing> {
+        let said = |key: &str| self.document["flows"][0][key].as_u64();
+        Some(Stuffing { bytes: said("stuffing_bytes")?, of: said("transport_stream_bytes")? })
     }
 
     fn ended_by(&self) -> Option<&'static str> {

@@ -80,10 +80,12 @@ pub enum SenderEvent {
         /// The rule that decided, for instance `"ifd: B while a frame waits"`.
         rule: &'static str,
     },
-    /// Null packets of a transport stream of constant rate entered the socket.
+    /// Packets of a transport stream of constant rate entered the socket.
     Stuffing {
-        /// Bytes of them.
+        /// Bytes of null packets; none where all was of use.
         bytes: DataSize,
+        /// Bytes of all of them.
+        of: DataSize,
     },
     /// One datagram was offered to the socket.
     Datagram {

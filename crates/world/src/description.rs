@@ -4,7 +4,7 @@ use std::path::Path;
 
 use framewire_media::Movie;
 use framewire_recording::WriteError;
-use framewire_recording::record::FlowStatus;
+use framewire_recording::record::{FlowStatus, Stuffing};
 use framewire_recording::tables::FORMAT_VERSION;
 use framewire_scenario::Scenario;
 use framewire_session::lifecycle::FlowOutcome;
@@ -122,8 +122,9 @@ fn flow_json(setup: &FlowSetup, flow: &FlowOutcome, has_clock_references: bool) 
         "rejected": flow.received.rejected,
         "rejections": flow.received.rejections,
     });
-    if let Some(bytes) = flow.sent.stuffing {
+    if let Some(Stuffing { bytes, of }) = flow.sent.stuffing {
         document["stuffing_bytes"] = bytes.into();
+        document["transport_stream_bytes"] = of.into();
     }
     document
 }

@@ -124,6 +124,12 @@ CONNECTION: Sequence[Column] = (
     Column("SRTT", "ms", lambda m: m.srtt_mean_ms, None, number(1), "mean of TCP's smoothed round-trip time"),
 )
 
+CONSTANT_RATE: Sequence[Column] = (
+    Column("stuffing", "%", lambda m: m.stuffing_percent, None, share_text,
+           "null packets, of all bytes of the transport stream that left: what a constant rate (ts_rate) has beside "
+           "frames, sound, headers and clocks"),
+)  # fmt: skip
+
 LEVELS: Sequence[Column] = (
     Column("level", "", lambda m: m.level_mean, True, number(2), "mean level of the frames shown, from 0", True),
     Column("bit rate shown", "kbit/s", lambda m: scaled(m.shown_bps, 1e3), True, number(0),
@@ -170,7 +176,7 @@ def columns(flows: Sequence[Metrics]) -> Sequence[Column]:
     there is a connection; what only a partial run has is the last."""
     waits = any(one.longest_pause_s is not None for one in flows)
     shown = [LONGEST_PAUSE if waits and column is LONGEST_FREEZE else column for column in COLUMNS]
-    others = (*AS_DECODED, *SOUND, *LEVELS, *CONNECTION)
+    others = (*AS_DECODED, *SOUND, *CONSTANT_RATE, *LEVELS, *CONNECTION)
     measured = [column for column in others if any(column.value(one) is not None for one in flows)]
     return (*shown, *measured, *([NOT_OFFERED] if any(one.not_offered for one in flows) else ()))
 

@@ -187,6 +187,11 @@ class ReportRun:
         given = self.info.get("ended_by")
         return None if given is None else str(given)
 
+    def entry(self, flow: Flow) -> dict[str, Any]:
+        """What run.json says of a flow; empty where it says nothing."""
+        given = [entry for entry in self.info.get("flows") or [] if isinstance(entry, dict)]
+        return next((entry for entry in given if entry.get("name") == flow.name), {})
+
     @property
     def partial(self) -> bool:
         """The run ended before its end: more than a flow that failed while the others came to theirs."""

@@ -81,6 +81,8 @@ class Metrics:
     sound_max_ms: float | None = None
     apart_ms: float | None = None
     """How far sound and picture were apart in the second in which that was most; above zero the sound was later."""
+    stuffing_percent: float | None = None
+    """Of a transport stream of constant rate, how much of it was null packets."""
     startup_s: float | None = None
     """From when the receiver asks for the movie, or the sender begins, to the first picture."""
     psnr_mean_db: float | None = None
@@ -180,6 +182,7 @@ def metrics(run: ReportRun, flow: Flow, psnr: PsnrResult) -> Metrics:
         psnr_pooled_db=psnr.pooled_db(flow),
         fills_again=run.high_mark_s > 0,
         startup_s=startup_s(run, flow),
+        stuffing_percent=stuffing_percent(run, flow),
         apart_ms=most_apart_ms(run, flow),
         unseen_latency_ms=unseen_latency_ms(run, flow),
         shown_bps=bit_rate(live, ["shown"], ledger.height / rate) if flow.is_adaptive else None,
@@ -206,6 +209,13 @@ def startup_s(run: ReportRun, flow: Flow) -> float | None:
     if first is None or flow.start_s is None or flow.transport == EXTERNAL:
         return None
     return float(first) / 1e9 - flow.start_s + run.player(flow).startup_s
+
+
+def stuffing_percent(run: ReportRun, flow: Flow) -> float | None:
+    """How much of what the sender's socket took of a transport stream of constant rate was null packets."""
+    entry = run.entry(flow)
+    stuffing, of = entry.get("stuffing_bytes"), entry.get("transport_stream_bytes")
+    return 100 * stuffing / of if isinstance(stuffing, int) and isinstance(of, int) and of > 0 else None
 
 
 def as_decoded(run: ReportRun, flow: Flow) -> dict[str, Any]:

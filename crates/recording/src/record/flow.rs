@@ -21,6 +21,15 @@ pub struct BulkTotals {
     pub received: u64,
 }
 
+/// What entered the sender's socket of a transport stream of constant rate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stuffing {
+    /// Bytes of null packets, which fill it up.
+    pub bytes: u64,
+    /// Bytes of all its packets.
+    pub of: u64,
+}
+
 /// How a flow ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum FlowStatus {
@@ -71,8 +80,8 @@ pub struct FlowLog {
     /// Where in the byte stream each frame ends that was written to its end, in the order of these events: with what its
     /// packets have beside it. Empty on datagrams, and where the stream is nothing but frames.
     pub frame_ends: Vec<u64>,
-    /// Bytes of null packets that entered the sender's socket; `None` but of a transport stream of constant rate.
-    pub stuffing: Option<u64>,
+    /// How much of a transport stream of constant rate entered the sender's socket; `None` of others.
+    pub stuffing: Option<Stuffing>,
     /// What a bulk flow carried; `None` for others.
     pub bulk: Option<BulkTotals>,
     /// What the receiver's application gave out; `None` with the lab's own receivers, which say what they got.

@@ -6,7 +6,7 @@ mod packets;
 mod rtcp;
 mod samples;
 
-pub use self::flow::{BulkTotals, FlowLog, FlowStatus, PacketsAhead};
+pub use self::flow::{BulkTotals, FlowLog, FlowStatus, PacketsAhead, Stuffing};
 pub use self::frames::{FoundStream, FrameEvent, FrameEventKind, FrameFacts, FrameFound, LossPlace};
 pub use self::packets::{
     AirCounts, DatagramReceived, DatagramSent, FIRST_OF_SOUND, HandedOn, PacketRecord, ReleaseRecord, StreamRead,

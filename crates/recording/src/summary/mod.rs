@@ -73,8 +73,6 @@ pub struct Summary {
     pub wasted_bytes: Option<u64>,
     /// Bytes of frames that came too late.
     pub useless_bytes: Option<u64>,
-    /// Bytes of null packets that entered the sender's socket; `None` but of a transport stream of constant rate.
-    pub stuffing_bytes: Option<u64>,
     /// From which levels of the ladder its frames came; `None` where there is none.
     pub levels: Option<Levels>,
     /// What became of its sound; `None` where none was sent.
@@ -211,7 +209,6 @@ impl Summary {
             shed_bytes: has_frames.then_some(frames.shed_bytes),
             wasted_bytes: has_frames.then_some(frames.wasted_bytes),
             useless_bytes: has_frames.then_some(frames.useless_bytes),
-            stuffing_bytes: log.stuffing,
             levels: frames.levels.levels(),
             stalls: frames.player.play(ledger.first_arrival, *playout),
             sound,

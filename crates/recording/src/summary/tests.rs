@@ -5,7 +5,7 @@ use framewire_units::{Bitrate, Duration, Playout, Timestamp};
 use super::statistics::nearest_ranks;
 use super::{Connection, LossRuns, Summary};
 use crate::ledger::Ledger;
-use crate::record::{AirCounts, DatagramReceived, FlowLog, FlowSample, LossPlace};
+use crate::record::{AirCounts, DatagramReceived, FlowLog, FlowSample, LossPlace, Stuffing};
 use crate::samples::Samples;
 use crate::testing::{DatagramFlow, Injected, LIVE, STALL, StreamFlow, movie, ms};
 
@@ -248,7 +248,7 @@ fn null_packets_fill_the_interval_of_the_last_frame() {
         (rate(&flow.log) - 41.0 * 1316.0 * 8.0 / 0.421_12).abs() < 1e-3,
         "the last byte is later than the interval"
     );
-    flow.log.stuffing = Some(1316);
+    flow.log.stuffing = Some(Stuffing { bytes: 1316, of: 41 * 1316 });
     assert!((rate(&flow.log) - 1e6 * 41.0 / 40.0).abs() < 1e-3);
     // With the last frame's bytes as the last ones, no interval is added.
     flow.log.stream_reads = flow.log.stream_reads.to_vec().into_iter().take(31).collect();

@@ -1,7 +1,9 @@
 //! What the sender records: what happened to frames, and the datagrams offered.
 
 use framewire_media::picture_order::Renumbering;
-use framewire_recording::record::{DatagramSent, FIRST_OF_SOUND, FrameEvent, FrameEventKind, FrameFacts, LossPlace};
+use framewire_recording::record::{
+    DatagramSent, FIRST_OF_SOUND, FrameEvent, FrameEventKind, FrameFacts, LossPlace, Stuffing,
+};
 use framewire_recording::spool::Spool;
 use framewire_transport::DatagramSender;
 use framewire_transport::event::{SenderEvent, SenderPlace};
@@ -29,8 +31,8 @@ pub struct SenderLog {
     pub renumbered: Spool<(u32, Renumbering, Option<u32>)>,
     /// When the receiver asked for the movie, from when on its frames are due; `None` where it need not.
     pub begun: Option<Timestamp>,
-    /// Bytes of null packets that entered the socket; `None` but of a transport stream of constant rate.
-    pub stuffing: Option<u64>,
+    /// How much of a transport stream of constant rate entered the socket; `None` of others.
+    pub stuffing: Option<Stuffing>,
     /// What was said by RTCP, of each track that has packets of its own; none where the flow has none.
     pub rtcp: Vec<RtcpLog>,
 }
@@ -82,7 +84,11 @@ impl SenderSession {
                 *count += u32::from(frame < self.programme.len());
                 self.record(frame, at, FrameEventKind::Discarded { place, rule: rule.to_owned() });
             }
-            SenderEvent::Stuffing { bytes } => *self.log.stuffing.get_or_insert(0) += bytes.as_bytes(),
+            SenderEvent::Stuffing { bytes, of } => {
+                let stuffing = self.log.stuffing.get_or_insert_default();
+                stuffing.bytes += bytes.as_bytes();
+                stuffing.of += of.as_bytes();
+            }
             SenderEvent::Datagram { frame, sequence, size, headers, at, sent } => {
                 self.log.datagrams.push(DatagramSent { sequence, frame, part: None, size, headers, at, sent });
             }

@@ -38,7 +38,7 @@ pub enum Carrier {
 /// places in it have, from the first frame on, and null packets where there is nothing else.
 ///
 /// Contract: as of [`DatagramSender`](crate::DatagramSender) and [`StreamSender`](crate::StreamSender), with their events; and
-/// `Stuffing` events for null packets. After [`Early`](WriteProgress::Early) call [`poll_write`](Self::poll_write) again at
+/// `Stuffing` events that say how much of what left was null packets. After [`Early`](WriteProgress::Early) call [`poll_write`](Self::poll_write) again at
 /// [`next_timeout`](Self::next_timeout). A socket without room makes the stream late: what is due then leaves as fast as the
 /// socket takes it, with the clock that it would have had, and frames wait in front when more are in the stream than its rate could
 /// bring in time.
@@ -198,7 +198,7 @@ impl ConstantSender {
 
     fn next_message(&mut self) -> Option<Sending> {
         let bytes = self.messages.pop_front()?;
-        let group = Group { sequence: 0, bytes, part: None, stuffing: DataSize::ZERO };
+        let group = Group { sequence: 0, bytes, part: None, packets: DataSize::ZERO, stuffing: DataSize::ZERO };
         Some(Sending { group, written: 0 })
     }
 
@@ -243,7 +243,7 @@ impl ConstantSender {
             return Ok(false);
         }
         let sent = outcome == DatagramSend::Sent;
-        let Group { sequence, bytes, part, stuffing } = sending.group;
+        let Group { sequence, bytes, part, packets, stuffing } = sending.group;
         if let Some(part) = part {
             if sent {
                 self.note_begin(now, part);
@@ -264,7 +264,7 @@ impl ConstantSender {
             sent,
         });
         if sent {
-            self.note_stuffing(stuffing);
+            self.note_stuffing(stuffing, packets);
         }
         if let Some(FramePart { number, end: Some(_), .. }) = part {
             self.note_end(now, number, None);
@@ -297,7 +297,7 @@ impl ConstantSender {
             }
         }
         if sending.written == sending.group.bytes.len() {
-            self.note_stuffing(sending.group.stuffing);
+            self.note_stuffing(sending.group.stuffing, sending.group.packets);
             return Ok(true);
         }
         self.sending = Some(sending);
@@ -316,9 +316,10 @@ impl ConstantSender {
         }
     }
 
-    fn note_stuffing(&mut self, bytes: DataSize) {
-        if bytes != DataSize::ZERO {
-            self.events.push_back(SenderEvent::Stuffing { bytes });
+    /// Of a message of the session there are no packets.
+    fn note_stuffing(&mut self, bytes: DataSize, of: DataSize) {
+        if of != DataSize::ZERO {
+            self.events.push_back(SenderEvent::Stuffing { bytes, of });
         }
     }
 }

@@ -92,7 +92,13 @@ fn null_packets(bytes: &[u8]) -> u64 {
 }
 
 fn stuffing(events: &[SenderEvent]) -> u64 {
-    let bytes = |event: &SenderEvent| if let SenderEvent::Stuffing { bytes } = event { bytes.as_bytes() } else { 0 };
+    let bytes =
+        |event: &SenderEvent| if let SenderEvent::Stuffing { bytes, .. } = event { bytes.as_bytes() } else { 0 };
+    events.iter().map(bytes).sum()
+}
+
+fn packets(events: &[SenderEvent]) -> u64 {
+    let bytes = |event: &SenderEvent| if let SenderEvent::Stuffing { of, .. } = event { of.as_bytes() } else { 0 };
     events.iter().map(bytes).sum()
 }
 
@@ -104,6 +110,7 @@ fn a_stream_has_its_rate_whatever_the_frames_are() {
     let millis = socket.stream.taken.len() as f64 * 8.0 / 4e3;
     assert!((970.0..985.0).contains(&millis), "{millis} ms of a stream of 4 Mbit/s");
     assert_eq!(stuffing(&events), null_packets(&socket.stream.taken) * 188);
+    assert_eq!(packets(&events), socket.stream.taken.len() as u64);
     let share = stuffing(&events) as f64 / socket.stream.taken.len() as f64;
     assert!((0.60..0.70).contains(&share), "{share}: the frames are 1.2 Mbit/s, headers and tables 5 % more");
     assert_eq!(socket.stream.finished, 1);

@@ -32,7 +32,7 @@ fn short(events: &[SenderEvent]) -> String {
         SenderEvent::LastByte { frame, .. } => format!("l{frame}"),
         SenderEvent::Discarded { frame, .. } => format!("d{frame}"),
         SenderEvent::Datagram { frame, .. } => format!("p{frame:?}"),
-        SenderEvent::Stuffing { bytes } => format!("s{}", bytes.as_bytes()),
+        SenderEvent::Stuffing { bytes, .. } => format!("s{}", bytes.as_bytes()),
     };
     events.iter().map(name).collect::<Vec<_>>().join(" ")
 }

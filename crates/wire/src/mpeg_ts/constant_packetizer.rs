@@ -46,7 +46,9 @@ pub struct Group {
     pub bytes: Bytes,
     /// What of a frame is in it.
     pub part: Option<FramePart>,
-    /// How many bytes of it are null packets.
+    /// How many bytes are packets of the transport stream: all but a header of RTP.
+    pub packets: DataSize,
+    /// How many bytes of these are null packets.
     pub stuffing: DataSize,
 }
 
@@ -168,6 +170,7 @@ impl ConstantPacketizer {
                 bytes,
                 end: end.map(|packets| packets * PACKET_LENGTH),
             }),
+            packets: DataSize::from_bytes(self.packets.len() as u64),
             stuffing: DataSize::from_bytes((group.null * PACKET_LENGTH) as u64),
         }
     }

@@ -117,6 +117,7 @@ fn every_packet_has_the_time_of_its_place_and_all_frames_come_back() {
                 place += PACKET_LENGTH;
             }
             assert_eq!(group.stuffing.as_bytes(), null * 188);
+            assert_eq!(group.packets.as_bytes(), payload.len() as u64);
             if let Some(part) = group.part {
                 video[part.number as usize] += part.bytes;
                 sound += usize::from(part.end.is_some() && units[part.number as usize].0 == 1);
