@@ -351,6 +351,17 @@ def test_start_up_is_marked_for_all_and_what_a_file_is_sent_ahead_for_no_file() 
     )
     assert of_file.startswith("Not marked in latency p50, latency p95, throughput, ") and of_file.endswith(": file.")
     assert without_marks([stream, BASE]) == [] == without_marks([file]) == without_marks([few])
+    heard = [
+        replace(file, sound_wait_max_ms=0.0, sound_p50_ms=-300.0, sound_p95_ms=-10.0, sound_max_ms=0.0),
+        replace(stream, sound_wait_max_ms=4.0, sound_p50_ms=8.0, sound_p95_ms=20.0, sound_max_ms=30.0),
+        replace(stream, flow="slow", sound_wait_max_ms=4.0, sound_p50_ms=9.0, sound_p95_ms=20.0, sound_max_ms=31.0),
+    ]
+    titles_of_sound = [column.title for column in columns(heard)]
+    marked = {
+        title: [one.flow for one, cells in rows(heard) if cells[at].best] for at, title in enumerate(titles_of_sound)
+    }
+    assert (marked["sound p50"], marked["sound max"]) == (["stream"], ["stream"]), "a file has no delay of live sound"
+    assert (marked["sound waits"], marked["sound p95"]) == (["stream", "slow"], ["stream", "slow"])
     faster = replace(file, startup_s=1.02)
     assert [one.flow for one, cells in rows([few, faster]) if cells[titles.index("start-up")].best] == ["file"]
 

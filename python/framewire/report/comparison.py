@@ -156,12 +156,14 @@ SOUND: Sequence[Column] = (
     Column("sound waits", "ms", lambda m: m.sound_wait_max_ms, False, number(1),
            "the longest that a packet of sound waited in the lab's queue for what was being written, as a large I "
            "frame. What it waits in the socket's send buffer, in devices and in the network is not in it, so that 0 "
-           "does not mean that sound was in time: the next columns have all of it"),
+           "does not mean that sound was in time: the next columns have all of it", of_live=True),
     Column("sound p50", "ms", lambda m: m.sound_p50_ms, False, number(0),
-           "median time from when sound was due at the sender to its arrival, all waiting included", True, floor=0.0),
-    Column("sound p95", "ms", lambda m: m.sound_p95_ms, False, number(0), "95th percentile of the same", True,
-           floor=0.0),
-    Column("sound max", "ms", lambda m: m.sound_max_ms, False, number(0), "the longest of the same", True, floor=0.0),
+           "median time from when sound was due at the sender to its arrival, all waiting included. A file that is "
+           "fetched (http) has none of a live source, and is not marked", True, True, 0.0),
+    Column("sound p95", "ms", lambda m: m.sound_p95_ms, False, number(0), "95th percentile of the same",
+           True, True, 0.0),
+    Column("sound max", "ms", lambda m: m.sound_max_ms, False, number(0), "the longest of the same",
+           True, True, 0.0),
     Column("apart", "ms", lambda m: m.apart_ms, None, number(0),
            "how far the mean latencies of sound and picture were apart in the second in which that was most: below 0 "
            "the picture was later"),

@@ -18,6 +18,9 @@ Number = float | int | None
 
 LOG: Layout = {"type": "log", "tickformat": "~g"}
 """Of an axis: without a format the numbers between powers of ten have one digit, 2 for 20."""
+ROOM_DECADES = (0.9, 4.0)
+"""Where 1, 2 and 5 of each power of ten are the numbers of a logarithmic axis: within less there may be none of them,
+and over more they stand too close. Left to itself it has all digits there, of which 8, 9 and 10 overlap."""
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 LEGEND_LINE_PX = 18
 MOST_LEGEND_LINES = 5
@@ -69,6 +72,17 @@ def time_layout(run: ReportRun, unit: str, *, until_s: float | None = None, **mo
     ]  # fmt: skip
     xaxis = {"title": {"text": "time in the run (s)"}, "range": [0, until * 1.005]}
     return base_layout(unit, xaxis=xaxis, shapes=shapes, annotations=notes, hovermode="x unified") | more
+
+
+def log_scale(traces: Sequence[Trace], axis: str = "y") -> Layout:
+    """A logarithmic axis for these traces, with as many numbers as there is room for.
+
+    >>> log_scale([{"y": [0.5, 20.0]}]), log_scale([{"y": [6.0, None, 21.0]}])
+    ({'type': 'log', 'tickformat': '~g', 'dtick': 'D2'}, {'type': 'log', 'tickformat': '~g'})
+    """
+    values = [value for trace in traces for value in trace[axis] if value is not None and value > 0]
+    decades = math.log10(max(values) / min(values)) if values else 0.0
+    return LOG | ({"dtick": "D2"} if ROOM_DECADES[0] <= decades <= ROOM_DECADES[1] else {})
 
 
 def cut_to_live_streams(run: ReportRun, figure: Figure) -> Figure:

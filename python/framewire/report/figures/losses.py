@@ -10,7 +10,6 @@ from framewire import stats
 from framewire.report import plot_data
 from framewire.report.data import ReportRun
 from framewire.report.figures.base import (
-    LOG,
     Figure,
     Layout,
     Trace,
@@ -19,6 +18,7 @@ from framewire.report.figures.base import (
     cut_to_live_streams,
     label,
     line,
+    log_scale,
     rounded,
     samples,
     time_layout,
@@ -190,7 +190,7 @@ def size_against_latency(run: ReportRun) -> Figure:
             )  # fmt: skip
     # A logarithm has no place for what came at its time or ahead of it, as streams of levels do.
     ahead = any(value <= 0 for trace in traces for value in trace["y"])
-    scale = {"type": "linear"} if ahead else LOG
+    scale = {"type": "linear"} if ahead else log_scale(traces)
     layout = base_layout("latency (ms)", xaxis={"title": {"text": "size of the frame (kB)"}}, yaxis=scale)
     hint = "A slope is the time that a large frame takes on the link; a cloud without one is time spent waiting."
     if ahead:

@@ -12,24 +12,30 @@ from framewire.report.capacity import Link, of_link
 from framewire.report.data import Flow, ReportRun
 from framewire.report.figures.base import (
     HEADROOM,
-    LOG,
     Figure,
+    Layout,
     Trace,
     cut_to_live_streams,
     line,
+    log_scale,
     rounded,
     samples,
     time_layout,
 )
 
-SCALE_BUTTONS = {
-    "type": "buttons", "direction": "right", "x": 1, "xanchor": "right", "y": -0.09, "yanchor": "top",
-    "showactive": True, "pad": {"t": 0, "b": 2}, "font": {"size": 11}, "bgcolor": "#ffffff",
-    "buttons": [
-        {"label": "linear", "method": "relayout", "args": [{"yaxis.type": "linear"}]},
-        {"label": "log", "method": "relayout", "args": [{f"yaxis.{key}": value for key, value in LOG.items()}]},
-    ],
-}  # fmt: skip
+
+def scale_buttons(logarithmic: Layout) -> Layout:
+    """Two buttons, for a linear axis of figures over time and for this one."""
+    linear = {**dict.fromkeys(logarithmic), "type": "linear"}
+    scales = {"linear": linear, "log": logarithmic}
+    return {
+        "type": "buttons", "direction": "right", "x": 1, "xanchor": "right", "y": -0.09, "yanchor": "top",
+        "showactive": True, "pad": {"t": 0, "b": 2}, "font": {"size": 11}, "bgcolor": "#ffffff",
+        "buttons": [
+            {"label": name, "method": "relayout", "args": [{f"yaxis.{key}": value for key, value in scale.items()}]}
+            for name, scale in scales.items()
+        ],
+    }  # fmt: skip
 
 
 LEVELS_APART = 0.05
@@ -126,10 +132,11 @@ def latency(run: ReportRun) -> Figure:
             {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": startup, "y1": startup,
              "line": {"color": "#22272b", "width": 1, "dash": "dot"}}
         ]  # fmt: skip
-        figure.layout["updatemenus"] = [SCALE_BUTTONS]
+        logarithmic = log_scale(figure.data)
+        figure.layout["updatemenus"] = [scale_buttons(logarithmic)]
         if spread_is_wide(run) and not run.has_levels:
-            figure.layout["yaxis"] |= LOG
-            figure.layout["updatemenus"] = [SCALE_BUTTONS | {"active": 1}]
+            figure.layout["yaxis"] |= logarithmic
+            figure.layout["updatemenus"] = [scale_buttons(logarithmic) | {"active": 1}]
         return cut_to_live_streams(run, figure)
     return figure
 

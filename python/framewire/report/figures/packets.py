@@ -8,7 +8,7 @@ import polars as pl
 from framewire import stats
 from framewire.report import plot_data
 from framewire.report.data import Flow, ReportRun
-from framewire.report.figures.base import LOG, Figure, Trace, base_layout, line, rounded, samples, time_layout
+from framewire.report.figures.base import Figure, Trace, base_layout, line, log_scale, rounded, samples, time_layout
 
 SHARES = np.concatenate([np.linspace(0, 0.99, 100), np.linspace(0.991, 1, 10)])
 """At which a distribution is drawn: more closely where pauses are."""
@@ -42,7 +42,9 @@ def gaps(run: ReportRun) -> Figure:
                 trace |= {"opacity": 0.45, "line": trace["line"] | {"dash": "dot"}, "showlegend": False}
             traces.append(trace)
     layout = base_layout(
-        "% of gaps", xaxis={"title": {"text": "ms since the packet before"}} | LOG, yaxis={"range": [0, 102]}
+        "% of gaps",
+        xaxis={"title": {"text": "ms since the packet before"}} | log_scale(traces, "x"),
+        yaxis={"range": [0, 102]},
     )
     hint = (
         "Dotted as packets were sent, solid as they came: a burst leaves the sender in microseconds, and the link "
@@ -66,7 +68,7 @@ def gaps_over_time(run: ReportRun) -> Figure:
             x, y = (seconds["second"] + 0.5).to_list(), seconds["gap_ms"].clip(LEAST_MS).to_list()
             traces.append(samples(flow, x, y, usual=1.0, hovertemplate="%{y:.3g} ms"))
     layout = time_layout(run, "ms", until_s=until_s)
-    layout["yaxis"] |= LOG | {"rangemode": "normal"}
+    layout["yaxis"] |= log_scale(traces) | {"rangemode": "normal"}
     hint = "The 95th percentile of the times between arriving packets, second by second: where it rises, nothing came."
     return Figure("packet-gaps-time", "Time between packets over the run", hint, traces, layout, _absent(traces))
 
