@@ -106,6 +106,7 @@ impl LinkModel for RateAndDelay {
             started: Some(started),
             finished: self.busy_until,
             transmissions: self.rate.into(),
+            marked: false,
             outcome: Outcome::Delivered,
         };
         self.wire.events.push_back(NetworkEvent::Hop { record, last: false });
@@ -134,6 +135,7 @@ pub(crate) fn crossed_wire(packet: Packet, at: Timestamp, arrival: Timestamp) ->
         started: Some(at),
         finished: arrival,
         transmissions: Rates::new(),
+        marked: false,
         outcome: Outcome::Delivered,
     };
     NetworkEvent::Hop { record, last: true }

@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use framewire_emu::{Clock, EmuError, Lane, LaneConfig, LaneRecord, RECEIVER_ADDRESS, SENDER_ADDRESS, World};
+use framewire_link::disciplines::CodelSettings;
 use framewire_link::{
     BottleneckPlace, Discipline, DropCause, HopRecord, Network, NetworkConfig, NetworkEvent, Outcome, Packet, PacketId,
     QueueLimit, WifiConfig, WifiNetworkConfig, WireConfig, WiredNetworkConfig,
@@ -31,7 +32,7 @@ fn wireless() -> NetworkConfig {
 fn managed(place: BottleneckPlace) -> NetworkConfig {
     let wire = WireConfig {
         rate: Some(Bitrate::from_mbps(3)),
-        queue_discipline: Discipline::Codel,
+        queue_discipline: Discipline::Codel(CodelSettings::default()),
         delay: Duration::from_millis(2),
         ..WireConfig::default()
     };

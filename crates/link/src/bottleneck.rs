@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use framewire_units::{DataSize, Seed, Timestamp};
+use framewire_units::{DataSize, Duration, Seed, Timestamp};
 
 use crate::queue::QueueLimit;
 
@@ -68,7 +68,8 @@ struct Managed {
 impl Bottleneck {
     /// An idle transmitter with an empty queue; `seed` is the queue's own.
     pub(crate) fn new(config: &WireConfig, seed: Seed) -> Self {
-        let queue = config.queue_discipline.build(&QueueSetup { limit: config.queue, mtu: config.mtu }, seed);
+        let setup = QueueSetup { limit: config.queue, mtu: config.mtu, rate: config.mean_rate() };
+        let queue = config.queue_discipline.build(&setup, seed);
         Self::with_queue(Server::new(config), queue)
     }
 
@@ -90,7 +91,7 @@ impl Bottleneck {
     pub(crate) fn handle_packet(&mut self, at: Timestamp, packet: Packet, mut settled: impl FnMut(Settled)) {
         let entry = self.entry(at);
         self.settled = entry;
-        let packet = Queued { packet, at: entry, clamped: at < entry };
+        let packet = Queued { clamped: at < entry, ..Queued::new(packet, entry) };
         match &mut self.queue {
             Queue::Limited(queue) => settled(Settled { packet, fate: queue.settle(packet, &mut self.server) }),
             Queue::Managed(queue) => queue.handle_packet(packet, &mut self.server, &mut settled),
@@ -153,7 +154,8 @@ impl Managed {
             self.since = packet.at;
         }
         let wait = server.start_behind(backlog.size, self.since, packet.at).saturating_since(packet.at);
-        self.queue.enqueue(Arrival { packet, wait: Some(wait) }, &mut self.dropped);
+        let idle = if wait.is_zero() { packet.at.saturating_since(server.free_since()) } else { Duration::ZERO };
+        self.queue.enqueue(Arrival { packet, wait: Some(wait), idle }, &mut self.dropped);
         self.settle_drops(packet.at, settled);
     }
 

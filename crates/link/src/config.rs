@@ -129,6 +129,13 @@ pub struct WireConfig {
     pub tick: Duration,
 }
 
+impl WireConfig {
+    /// How fast it sends, in the mean; `None` where that takes no time.
+    pub(crate) fn mean_rate(&self) -> Option<Bitrate> {
+        self.trace.as_ref().map(DeliveryTrace::mean_rate).or(self.rate)
+    }
+}
+
 impl Default for WireConfig {
     /// No rate limit, no delay, no loss.
     fn default() -> Self {

@@ -12,7 +12,7 @@ pub enum NetworkEvent {
     /// The packet leaves the network at its destination at the time `at`, usually in the future: the world holds it till
     /// then.
     Deliver {
-        /// The packet, as it comes out.
+        /// The packet, as it comes out: with Congestion Experienced where a queue on the way marked it.
         packet: Packet,
         /// When, exactly.
         at: Timestamp,

@@ -27,7 +27,7 @@ pub use config::{
 };
 pub use events::NetworkEvent;
 pub use network::Network;
-pub use queue::{Discipline, QueueLimit};
+pub use queue::{Discipline, QueueLimit, Setting, SettingValue, of as disciplines};
 pub use rates::Rates;
 pub use trace::{DeliveryTrace, TraceError};
 pub use verdict::{DropCause, Hop, HopRecord, NodeId, Outcome, Packet, PacketId, SniffedFrame, Timeout, TimeoutReason};

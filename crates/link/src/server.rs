@@ -43,6 +43,11 @@ impl Server {
         }
     }
 
+    /// Since when nothing is served, where nothing is.
+    pub(crate) fn free_since(&self) -> Timestamp {
+        self.start_for(Timestamp::ZERO)
+    }
+
     /// When a packet that comes at `at` would begin to be served, after all earlier ones.
     #[inline]
     pub(crate) fn start_for(&self, at: Timestamp) -> Timestamp {

@@ -104,6 +104,8 @@ pub struct HopRecord {
     pub finished: Timestamp,
     /// Rate of every transmission, in order; one entry on a wired link, none when dropped in the queue.
     pub transmissions: Rates,
+    /// The hop's queue saw congestion and said so in the packet's ECN field (RFC 3168, section 5).
+    pub marked: bool,
     /// What became of it.
     pub outcome: Outcome,
 }

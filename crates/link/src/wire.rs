@@ -117,7 +117,7 @@ struct Line {
 impl Line {
     #[inline]
     fn verdict(&mut self, settled: Settled) -> WireVerdict {
-        let Settled { packet: Queued { packet, at, clamped }, fate } = settled;
+        let Settled { packet: Queued { packet, at, clamped, marked }, fate } = settled;
         let (service, released, (finished, outcome)) = match fate {
             Fate::Dropped { at, cause } => (None, at, (at, Outcome::Dropped(cause))),
             Fate::Served(service) => (Some(service), service.departure, self.propagate(service.departure)),
@@ -131,6 +131,7 @@ impl Line {
             started: service.map(|service| service.start),
             finished,
             transmissions: service.and(self.rate).map_or_else(Rates::new, Rates::from),
+            marked,
             outcome,
         };
         WireVerdict { packet, released, record }

@@ -4,6 +4,7 @@
 //! when. ns-3 has the pseudocode of RFC 8289 in the arithmetic of Linux: times in units of 1.024 us, and a square root of
 //! 16 bits that one Newton step improves at each drop. Its drops may therefore come a little earlier or later.
 
+use framewire_link::disciplines::CodelSettings;
 use framewire_link::{
     BottleneckPlace, Discipline, DropCause, HopRecord, Network, NetworkConfig, NetworkEvent, NodeId, Outcome, Packet,
     PacketId, WireConfig, WiredNetworkConfig,
@@ -27,8 +28,11 @@ fn dropped_by_ns3() -> Vec<(u64, Timestamp)> {
 }
 
 fn dropped_here() -> Vec<(u64, Timestamp)> {
-    let wire =
-        WireConfig { rate: Some(Bitrate::from_mbps(10)), queue_discipline: Discipline::Codel, ..WireConfig::default() };
+    let wire = WireConfig {
+        rate: Some(Bitrate::from_mbps(10)),
+        queue_discipline: Discipline::Codel(CodelSettings::default()),
+        ..WireConfig::default()
+    };
     let config = NetworkConfig::Wired(WiredNetworkConfig::symmetric_delay(wire, BottleneckPlace::Remote));
     let mut network = Network::new(&config, Seed(1)).unwrap();
     let times = PHASES.iter().flat_map(|&[from, to, interval]| (from..to).step_by(interval as usize));

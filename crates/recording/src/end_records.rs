@@ -181,6 +181,7 @@ pub fn network_packets(log: &FlowLog) -> Spool<PacketRecord> {
         finished: arrival.unwrap_or(sent.at),
         transmissions: Vec::new(),
         dropped: if arrival.is_some() { None } else { Some((LossPlace::Link, NOT_RECEIVED)) },
+        marked: false,
         clamped: false,
         sniffed: None,
     }))

@@ -172,6 +172,7 @@ impl DatagramFlow {
             finished,
             transmissions: vec![Bitrate::from_mbps(11)],
             dropped,
+            marked: false,
             clamped: false,
             sniffed: None,
         });

@@ -10,6 +10,7 @@
 
 mod application;
 mod clocks;
+mod discipline;
 mod equivalent;
 mod error;
 mod flow;

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::clocks;
+use crate::discipline;
 use crate::error::ScenarioError;
 use crate::loss;
 use crate::names::{self, keywords};
@@ -23,7 +24,7 @@ keywords! {
     }
 }
 
-names::text_keywords! { BottleneckPlace Discipline }
+names::text_keywords! { BottleneckPlace }
 
 /// The `[network]` table.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -71,8 +72,8 @@ pub struct Wire {
     #[schemars(schema_with = "text::schema::<QueueLimit>")]
     pub queue: QueueLimit,
     /// What becomes of what waits in it.
-    #[serde(serialize_with = "text::serialize")]
-    #[schemars(schema_with = "text::schema::<Discipline>")]
+    #[serde(serialize_with = "discipline::serialize")]
+    #[schemars(schema_with = "discipline::schema")]
     pub queue_discipline: Discipline,
     /// When nothing passes.
     #[serde(serialize_with = "text::serialize_intervals")]
@@ -136,7 +137,7 @@ impl Wire {
             jitter: section.text("jitter")?.unwrap_or(Duration::ZERO),
             tick: clocks::tick(&mut section, "tick")?,
             queue: section.text("queue")?.unwrap_or(QueueLimit::Packets(1_000)),
-            queue_discipline: section.text("queue_discipline")?.unwrap_or_default(),
+            queue_discipline: discipline::read(&mut section)?,
             outages: section.intervals("outages")?.unwrap_or_default(),
             loss: section.take("loss").map_or(Ok(LossConfig::None), |value| loss::read(&loss_key, value))?,
         })

@@ -1,5 +1,6 @@
 //! What is read back, what is filled in, what is refused.
 
+use framewire_link::disciplines::CodelSettings;
 use framewire_link::{BottleneckPlace, Discipline, GilbertElliott, Interval, LossConfig, Mains, QueueLimit};
 use framewire_transport::{Spread, TransportKind};
 use framewire_units::{Bitrate, DataSize, Duration, Probability, Timestamp};
@@ -260,8 +261,10 @@ fn values_out_of_range_are_named_with_what_is_allowed() {
         ("network.wire.queue", "1499 B", &["1499 B", "1500 bytes"]),
         ("network.wire.queue", "0 ms", &["50 ms"]),
         ("network.wire.tick", "1100 ms", &["\"0 s\" (exact) to \"1 s\""]),
-        ("network.wire.queue_discipline", "codle", &["codle", "drop-tail, codel", "did you mean \"codel\""]),
-        ("network.wifi.queue_discipline", "fifo", &["fifo", "one of drop-tail, codel"]),
+        ("network.wire.queue_discipline", "codle", &["codle", "red, codel, fq-codel", "did you mean \"codel\""]),
+        ("network.wifi.queue_discipline", "fifo", &["fifo", "one of drop-tail, head-drop"]),
+        ("network.wire.queue_discipline", "5", &["5", "a word such as \"codel\"", "kind = \"codel\""]),
+        ("network.wire.queue_discipline.kind", "codle", &["codle", "did you mean \"codel\""]),
         ("network.wire.loss", "2", &["2", "\"1 %\""]),
         ("playout.policy", "wait", &["live, stall"]),
         ("playout.timing", "wall", &["clock, thesis"]),
@@ -615,8 +618,22 @@ fn loss() -> impl Strategy<Value = LossConfig> {
     ]
 }
 
+/// With its defaults, or with some number at an end of its range.
+fn discipline() -> impl Strategy<Value = Discipline> {
+    (prop::sample::select(Discipline::ALL), any::<prop::sample::Index>(), any::<bool>()).prop_map(
+        |(one, index, most)| {
+            if one.settings().is_empty() {
+                return one;
+            }
+            let setting = index.get(one.settings());
+            let changed = one.with(setting.name, if most { setting.most } else { setting.least }).unwrap();
+            if changed.validate().is_ok() { changed } else { one }
+        },
+    )
+}
+
 fn wire() -> impl Strategy<Value = Wire> {
-    let queue = (queue(), prop::sample::select(Discipline::ALL));
+    let queue = (queue(), discipline());
     (rate(), duration(), duration(), queue, loss()).prop_map(
         |(rate, delay, jitter, (queue, queue_discipline), loss)| {
             let (delay, jitter) = (delay.min(Duration::from_secs(86_400)), jitter.min(Duration::from_secs(86_400)));
@@ -753,4 +770,36 @@ fn ecn_is_asked_for_where_the_file_or_the_congestion_control_says_so() {
     let unwilling = "[[flow]]\ntransport = \"bulk\"\ncongestion = \"dctcp\"\necn = false";
     assert_refused(parse(unwilling), "flow.0.ecn", &["dctcp", "true"]);
     assert_refused(parse("[[flow]]\ntransport = \"udp\"\necn = true"), "flow.0.ecn", &["tcp"]);
+}
+
+#[test]
+fn a_discipline_is_a_word_or_a_table_with_its_numbers() {
+    let read = |written: &str| {
+        let text = format!(
+            "[network]\nkind = \"wired\"\n[network.wire]\nqueue_discipline = {written}\n[[flow]]\ntransport = \"udp\""
+        );
+        parse(&text).map(|scenario| scenario.network.wire.queue_discipline)
+    };
+    for discipline in Discipline::ALL {
+        assert_eq!(read(&format!("\"{}\"", discipline.as_str())).unwrap(), *discipline);
+        assert_eq!(read(&format!("{{ kind = \"{}\" }}", discipline.as_str())).unwrap(), *discipline);
+    }
+    let codel = read("{ kind = \"codel\", target = \"10 ms\", ecn = true }").unwrap();
+    let settings = CodelSettings { target: Duration::from_millis(10), ecn: true, ..CodelSettings::default() };
+    assert_eq!(codel, Discipline::Codel(settings));
+    for (written, parts) in [
+        ("{ target = \"5 ms\" }", ["queue_discipline.kind", "is missing", "one of drop-tail"]),
+        ("{ kind = \"codel\", targt = \"5 ms\" }", ["targt", "did you mean `target`", "interval"]),
+        ("{ kind = \"codel\", target = \"0 s\" }", ["queue_discipline.target", "\"0 s\"", "1 us to 60 s"]),
+        ("{ kind = \"codel\", ecn = \"yes\" }", ["queue_discipline.ecn", "\"yes\"", "true or false"]),
+        ("{ kind = \"codel\", queues = 5 }", ["queues", "unknown key", "target, interval, ecn"]),
+        ("{ kind = \"drop-tail\", ecn = true }", ["ecn", "unknown key", "allowed here: nothing"]),
+        ("{ kind = \"fq-codel\", queues = 70000 }", ["queue_discipline.queues", "70000", "1 to 65536"]),
+        ("{ kind = \"pie\", alpha = -1 }", ["queue_discipline.alpha", "-1", "0 to 1000"]),
+        ("{ kind = \"red\", min_threshold = 20 }", ["queue_discipline.max_threshold", "15", "min_threshold = 20"]),
+        ("{ kind = 5 }", ["queue_discipline.kind", "5", "a text in quotes"]),
+    ] {
+        let error = read(written).unwrap_err().to_string();
+        assert!(parts.iter().all(|part| error.contains(part)), "{written}: {error}");
+    }
 }

@@ -6,6 +6,7 @@ use framewire_units::{DataSize, Duration, Probability, SenseTimes};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::discipline;
 use crate::error::ScenarioError;
 use crate::names;
 use crate::section::Section;
@@ -49,8 +50,8 @@ pub struct Wifi {
     #[schemars(schema_with = "text::schema::<QueueLimit>")]
     pub queue: QueueLimit,
     /// What becomes of what waits in it.
-    #[serde(serialize_with = "text::serialize")]
-    #[schemars(schema_with = "text::schema::<Discipline>")]
+    #[serde(serialize_with = "discipline::serialize")]
+    #[schemars(schema_with = "discipline::schema")]
     pub queue_discipline: Discipline,
     /// Background frame error rate of a 1,500-byte frame at 11 Mbit/s.
     #[serde(serialize_with = "text::serialize")]
@@ -214,7 +215,7 @@ impl Wifi {
             retry: in_range(retry),
             access_point_retry: section.integer("access_point_retry", 0..=255)?.map(in_range),
             queue,
-            queue_discipline: section.text("queue_discipline")?.unwrap_or_default(),
+            queue_discipline: discipline::read(&mut section)?,
             error_floor,
             carrier_sense: carrier_sense(&mut section, Bss { standard, preamble, protection }.sense_times())?,
             contenders: section.integer("contenders", 0..=250)?.map_or(0, |count| u16::from(in_range(count))),

@@ -2,7 +2,9 @@
 
 use framewire_session::half::ChannelId;
 use framewire_tcp::Segment;
-use framewire_units::DataSize;
+use framewire_units::{DataSize, Ecn};
+
+use crate::wires::Carried;
 
 /// Bytes of the headers of IPv4 (RFC 791, 3.1) and UDP (RFC 768).
 const IP_AND_UDP_HEADERS: u64 = 28;
@@ -23,6 +25,25 @@ pub(crate) enum Body {
     Datagram(Option<u32>, Vec<u8>),
     /// A segment; the bytes of its payload are beside the endpoints.
     Segment(Segment),
+}
+
+impl Carried for PacketContent {
+    fn ecn(&self) -> Ecn {
+        match &self.body {
+            Body::Datagram(..) => Ecn::NotEct,
+            Body::Segment(segment) => segment.ecn,
+        }
+    }
+
+    fn mark(&mut self) {
+        if let Body::Segment(segment) = &mut self.body {
+            segment.ecn = Ecn::Ce;
+        }
+    }
+
+    fn connection(&self) -> u32 {
+        u32::from(self.flow) << 8 | u32::from(self.connection)
+    }
 }
 
 impl PacketContent {

@@ -5,7 +5,19 @@ use std::collections::VecDeque;
 use framewire_link::{HopRecord, Network, NetworkEvent, NodeId, Outcome, Packet, PacketId, SniffedFrame};
 use framewire_session::half::End;
 use framewire_session::lifecycle::UnderWay;
-use framewire_units::{DataSize, Timestamp};
+use framewire_units::{DataSize, Ecn, Timestamp};
+
+/// What a queue on the way sees of a packet's content, and changes there.
+pub(crate) trait Carried {
+    /// Its ECN field.
+    fn ecn(&self) -> Ecn;
+
+    /// A queue on the way set Congestion Experienced.
+    fn mark(&mut self);
+
+    /// Names its connection among those of the network, in either direction.
+    fn connection(&self) -> u32;
+}
 
 /// Takes note of what the link model says of packets. A verdict may come after its packet has come out: a station knows
 /// of a delivery only by the acknowledgement.
@@ -88,7 +100,7 @@ pub(crate) struct Wires<P, R> {
     pub(crate) recorder: R,
 }
 
-impl<P, R: Recorder<P>> UnderWay for Wires<P, R> {
+impl<P: Carried, R: Recorder<P>> UnderWay for Wires<P, R> {
     fn entered(&self) -> u64 {
         Wires::entered(self)
     }
@@ -98,7 +110,7 @@ impl<P, R: Recorder<P>> UnderWay for Wires<P, R> {
     }
 }
 
-impl<P, R: Recorder<P>> Wires<P, R> {
+impl<P: Carried, R: Recorder<P>> Wires<P, R> {
     /// An empty network.
     pub(crate) fn new(network: Network, recorder: R) -> Self {
         Self {
@@ -123,9 +135,12 @@ impl<P, R: Recorder<P>> Wires<P, R> {
         let id = self.entered();
         self.recorder.handle_packet(id, end, size, &content);
         let held = path.is_local && end == End::Sender;
+        // The two directions of a connection have different ports.
+        let flow = content.connection() << 1 | u32::from(end == End::Receiver);
+        let ecn = content.ecn();
         self.window.push_back(Some(InNetwork { content, from: end, held, done: false }));
         let (from, to) = path.from_and_to(end);
-        let packet = Packet { to, ..Packet::new(PacketId(id), size) };
+        let packet = Packet { to, ecn, flow, ..Packet::new(PacketId(id), size) };
         self.network.handle_packet(now, now, from, packet);
         self.take_verdicts();
     }
@@ -212,6 +227,9 @@ impl<P, R: Recorder<P>> Wires<P, R> {
             match event {
                 NetworkEvent::Deliver { packet, at } => {
                     let id = packet.id.0;
+                    if packet.ecn == Ecn::Ce {
+                        self.content(id).mark();
+                    }
                     let from = self.packet(id).expect("invariant: a packet is under way until it comes out").from;
                     let queue = if from == End::Sender { &mut self.to_receiver } else { &mut self.to_sender };
                     insert(queue, (at, id));

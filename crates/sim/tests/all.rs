@@ -5,6 +5,7 @@ mod cells;
 mod common;
 mod constant_rate;
 mod datagrams;
+mod ecn;
 mod http;
 mod hybrid;
 mod hybrid_paths;

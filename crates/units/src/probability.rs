@@ -19,12 +19,12 @@ impl Probability {
     }
 
     /// A probability from a computed value, clamped to 0 to 1 (not a number counts as 1, the pessimistic end).
-    pub fn clamped(value: f64) -> Self {
+    pub const fn clamped(value: f64) -> Self {
         if value.is_nan() { Self::ONE } else { Self(value.clamp(0.0, 1.0)) }
     }
 
     /// The value, from 0 to 1.
-    pub fn get(self) -> f64 {
+    pub const fn get(self) -> f64 {
         self.0
     }
 }

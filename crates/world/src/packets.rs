@@ -145,6 +145,7 @@ fn record(packet: &PacketDescription, hop: &HopRecord, sequence: Option<u64>, sn
             Outcome::Delivered => None,
             Outcome::Dropped(cause) => Some(place_and_cause(hop.hop, cause)),
         },
+        marked: hop.marked,
         clamped: hop.clamped,
         sniffed: (sniffed && wireless).then_some(packet.sniffed),
     }
@@ -212,6 +213,7 @@ mod tests {
             started: None,
             finished: Timestamp::ZERO,
             transmissions: Default::default(),
+            marked: false,
             outcome: Outcome::Delivered,
             clamped: false,
         }

@@ -193,6 +193,7 @@ pub(crate) mod tests {
             started: None,
             finished: Timestamp::from_micros(packet + 1),
             transmissions: Rates::new(),
+            marked: false,
             outcome: Outcome::Delivered,
         }
     }

@@ -1,6 +1,7 @@
 //! One lane: a sender's host and a receiver's host, joined by a link model.
 
 pub(crate) mod agenda;
+mod congestion;
 pub(crate) mod distribution;
 pub(crate) mod headers;
 pub(crate) mod in_flight;

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use framewire_link::{HopRecord, NetworkEvent, NodeId, Outcome, Packet, PacketId};
-use framewire_units::{DataSize, Duration, Timestamp};
+use framewire_units::{DataSize, Duration, Ecn, Timestamp};
 
 use super::agenda::{Action, Agenda};
+use super::congestion;
 use super::headers::Headers;
 use super::in_flight::{Held, HeldPackets};
 use super::live::Live;
@@ -184,7 +185,9 @@ impl LaneState {
             }
             return;
         }
-        let headers = Headers::parse(frame.get(ETHERNET_HEADER..).unwrap_or(&[]));
+        let datagram = frame.get(ETHERNET_HEADER..).unwrap_or(&[]);
+        let headers = Headers::parse(datagram);
+        let (ecn, flow) = (congestion::field_of(datagram), congestion::connection_of(datagram));
         let id = self.held.insert(Held { frame, from, gate, release_due: false, done: false });
         self.live.arrived(from);
         if self.packets.count() < LOGGED_AT_MOST {
@@ -202,7 +205,7 @@ impl LaneState {
         } else {
             self.faults.not_logged += 1;
         }
-        let packet = Packet { to: other_end(from), ..Packet::new(id, DataSize::from_bytes(size as u64)) };
+        let packet = Packet { ecn, flow, to: other_end(from), ..Packet::new(id, DataSize::from_bytes(size as u64)) };
         self.model.handle_packet(now, at, from, packet);
         self.drain_model();
     }
@@ -219,7 +222,10 @@ impl LaneState {
     fn drain_model(&mut self) {
         while let Some(event) = self.model.poll_event() {
             match event {
-                NetworkEvent::Deliver { packet, at } => self.agenda.add(at, Action::Deliver(packet.id, packet.to)),
+                NetworkEvent::Deliver { packet, at } => {
+                    self.mark(packet.id, packet.ecn);
+                    self.agenda.add(at, Action::Deliver(packet.id, packet.to));
+                }
                 NetworkEvent::Released { packet, at } => self.plan_release(packet, at),
                 NetworkEvent::Hop { record, last } => self.note_hop(record, last),
                 NetworkEvent::Sniffed(frame) => {
@@ -228,6 +234,20 @@ impl LaneState {
                     }
                 }
             }
+        }
+    }
+
+    /// The copy says what the queues on the way said.
+    fn mark(&mut self, packet: PacketId, ecn: Ecn) {
+        if ecn != Ecn::Ce {
+            return;
+        }
+        let Some(held) = self.held.get_mut(packet) else { return };
+        let datagram = held.frame.get(ETHERNET_HEADER..).unwrap_or(&[]);
+        if congestion::field_of(datagram) != Ecn::Ce {
+            let mut frame = held.frame.to_vec();
+            congestion::mark(&mut frame[ETHERNET_HEADER..]);
+            held.frame = frame.into();
         }
     }
 

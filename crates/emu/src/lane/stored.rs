@@ -130,14 +130,15 @@ impl Spooled for PacketLog {
 
 /// The number that a hop has of its packet is in the packet's log.
 fn write_hop(record: &HopRecord, output: &mut Output<'_>) {
-    let HopRecord { packet: _, hop, size, enqueued, clamped, started, finished, transmissions, outcome } = record;
+    let HopRecord { packet: _, hop, size, enqueued, clamped, started, finished, transmissions, marked, outcome } =
+        record;
     let dropped = match outcome {
         Outcome::Delivered => None,
         Outcome::Dropped(cause) => Some(number_of_cause(*cause)),
     };
     number_of_hop(*hop).write(output);
     size.as_bytes().write(output);
-    (*enqueued, *clamped).write(output);
+    (*enqueued, *clamped, *marked).write(output);
     (*started, *finished).write(output);
     (transmissions.len() as u32).write(output);
     transmissions.iter().for_each(|rate| rate.write(output));
@@ -146,14 +147,14 @@ fn write_hop(record: &HopRecord, output: &mut Output<'_>) {
 
 fn read_hop(packet: PacketId, input: &mut Input<'_>) -> HopRecord {
     let (hop, size) = (hop_of_number(u8::read(input)), DataSize::from_bytes(u64::read(input)));
-    let (enqueued, clamped) = Spooled::read(input);
+    let (enqueued, clamped, marked) = Spooled::read(input);
     let (started, finished) = Spooled::read(input);
     let transmissions: Rates = (0..u32::read(input)).map(|_| Bitrate::read(input)).collect();
     let outcome = match Option::<u8>::read(input) {
         None => Outcome::Delivered,
         Some(cause) => Outcome::Dropped(cause_of_number(cause)),
     };
-    HopRecord { packet, hop, size, enqueued, clamped, started, finished, transmissions, outcome }
+    HopRecord { packet, hop, size, enqueued, clamped, started, finished, transmissions, marked, outcome }
 }
 
 #[cfg(test)]
@@ -184,6 +185,7 @@ mod tests {
         let verdict = |place: u64| HopRecord {
             hop: HOPS[(number + place) as usize % 4],
             clamped: number.is_multiple_of(7),
+            marked: number.is_multiple_of(11),
             started: number.is_multiple_of(3).then(|| Timestamp::from_micros(number)),
             transmissions: [Bitrate::from_kbps(5_500), Bitrate::from_mbps(1)]
                 .into_iter()

@@ -269,6 +269,7 @@ mod tests {
             started: None,
             finished: arrival,
             transmissions: Default::default(),
+            marked: false,
             outcome: Outcome::Delivered,
         };
         PacketLog {

@@ -1,7 +1,8 @@
-use framewire_units::{Bitrate, Duration};
+use framewire_units::{Bitrate, Duration, Ecn, Probability};
 use proptest::prelude::*;
 
 use super::*;
+use crate::queue::{Discipline, Setting, SettingValue};
 use crate::trace::DeliveryTrace;
 use crate::verdict::PacketId;
 
@@ -108,7 +109,7 @@ proptest! {
         traffic in traffic(),
     ) {
         let at_arrival = run(Bottleneck::new(&config, Seed(1)), &traffic, true);
-        let setup = QueueSetup { limit: config.queue, mtu: config.mtu };
+        let setup = QueueSetup { limit: config.queue, mtu: config.mtu, rate: config.mean_rate() };
         for woken in [false, true] {
             let queue = Box::new(AtDeparture(config.queue_discipline.build(&setup, Seed(1))));
             let at_departure = run(Bottleneck::with_queue(Server::new(&config), queue), &traffic, woken);
@@ -137,5 +138,125 @@ proptest! {
         }
         let ids: Vec<u64> = by_packet(settled).iter().map(|settled| settled.packet.packet.id.0).collect();
         prop_assert_eq!(ids, (0..traffic.len() as u64).collect::<Vec<_>>());
+    }
+}
+
+/// Any discipline with any numbers.
+fn discipline() -> impl Strategy<Value = Discipline> {
+    let kind = prop::sample::select(Discipline::ALL);
+    (kind, prop::collection::vec((0.0..1.0f64, any::<bool>()), 10)).prop_map(|(discipline, draws)| {
+        let set = |discipline: Discipline, (setting, (place, wanted)): (&Setting, (f64, bool))| {
+            let value = if wanted { between(setting, place) } else { setting.default };
+            discipline.with(setting.name, value).expect("it lies between the least and the most")
+        };
+        let changed = discipline.settings().iter().zip(draws).fold(discipline, set);
+        if changed.validate().is_ok() { changed } else { discipline }
+    })
+}
+
+/// A value at this place of a setting's range, nearer to its default where that is far from the most.
+fn between(setting: &Setting, place: f64) -> SettingValue {
+    let number = |least: f64, default: f64, most: f64| least + (most.min(default * 4.0) - least).max(0.0) * place;
+    match (setting.least, setting.default, setting.most) {
+        (SettingValue::Time(least), SettingValue::Time(default), SettingValue::Time(most)) => {
+            let seconds = number(least.as_secs_f64(), default.as_secs_f64(), most.as_secs_f64());
+            SettingValue::Time(Duration::from_secs_f64(seconds).clamp(least, most))
+        }
+        (SettingValue::Size(least), SettingValue::Size(default), SettingValue::Size(most)) => {
+            let [least, default, most] = [least, default, most].map(|size| size.as_bytes() as f64);
+            SettingValue::Size(DataSize::from_bytes(number(least, default, most) as u64))
+        }
+        (SettingValue::Count(least), SettingValue::Count(default), SettingValue::Count(most)) => {
+            SettingValue::Count(number(f64::from(least), f64::from(default), f64::from(most)) as u32)
+        }
+        (SettingValue::Share(least), SettingValue::Share(default), SettingValue::Share(most)) => {
+            SettingValue::Share(Probability::clamped(number(least.get(), default.get(), most.get())))
+        }
+        (SettingValue::Number(least), SettingValue::Number(default), SettingValue::Number(most)) => {
+            SettingValue::Number(number(least, default, most))
+        }
+        _ => SettingValue::Flag(place < 0.5),
+    }
+}
+
+/// Several connections, with and without ECN.
+fn mixed_traffic() -> impl Strategy<Value = Vec<(Timestamp, Packet)>> {
+    let kinds = prop::collection::vec((0..5u32, prop::sample::select(Ecn::ALL)), 100);
+    (traffic(), kinds).prop_map(|(traffic, kinds)| {
+        let mixed = |((at, packet), (flow, ecn))| (at, Packet { flow, ecn, ..packet });
+        traffic.into_iter().zip(kinds).map(mixed).collect()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
+
+    #[test]
+    fn with_every_discipline_each_packet_leaves_once_in_the_order_of_its_connection(
+        config in config(),
+        queue_discipline in discipline(),
+        traffic in mixed_traffic(),
+    ) {
+        let config = WireConfig { queue_discipline, ..config };
+        let settled = run(Bottleneck::new(&config, Seed(1)), &traffic, true);
+        prop_assert_eq!(&settled, &run(Bottleneck::new(&config, Seed(1)), &traffic, true), "the same seed");
+        prop_assert_eq!(&by_packet(settled.clone()), &by_packet(run(Bottleneck::new(&config, Seed(1)), &traffic, false)));
+        let mut last = std::collections::BTreeMap::new();
+        let mut free = Timestamp::ZERO;
+        for Settled { packet, fate } in &settled {
+            let (at, sent) = traffic[packet.packet.id.0 as usize];
+            // ECT(1) and CE have a queue of their own in DualPI2.
+            let class = (sent.flow, matches!(sent.ecn, Ecn::Ect1 | Ecn::Ce));
+            prop_assert_eq!(packet.at, at);
+            prop_assert_eq!(Packet { ecn: sent.ecn, ..packet.packet }, sent, "only its ECN field changes");
+            match *fate {
+                Fate::Served(Service { start, departure }) => {
+                    prop_assert!(at <= start && free <= start && start <= departure);
+                    free = departure;
+                    prop_assert!(last.insert(class, sent.id) < Some(sent.id), "order within a connection");
+                    let expected = if packet.marked { Ecn::Ce } else { sent.ecn };
+                    prop_assert_eq!(packet.packet.ecn, expected);
+                    prop_assert!(!packet.marked || sent.ecn.is_capable());
+                }
+                Fate::Dropped { at: dropped, .. } => prop_assert!(at <= dropped),
+            }
+        }
+        let ids: Vec<u64> = by_packet(settled).iter().map(|settled| settled.packet.packet.id.0).collect();
+        prop_assert_eq!(ids, (0..traffic.len() as u64).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn the_backlog_of_every_discipline_adds_up_and_is_bounded(
+        queue_discipline in discipline(),
+        packets in 1..20u32,
+        steps in prop::collection::vec((any::<bool>(), 0..3_000_000u64, 0..5u32, prop::sample::select(Ecn::ALL)), 1..200),
+    ) {
+        let setup = QueueSetup {
+            limit: QueueLimit::Packets(packets),
+            mtu: DataSize::from_bytes(1500),
+            rate: Some(Bitrate::from_mbps(1)),
+        };
+        let mut queue = queue_discipline.build(&setup, Seed(7));
+        let mut waiting = std::collections::BTreeMap::new();
+        let (mut now, mut dropped) = (Timestamp::ZERO, Vec::new());
+        for (id, (arrives, nanos, flow, ecn)) in (0u64..).zip(steps) {
+            now = now + Duration::from_nanos(nanos);
+            let size = DataSize::from_bytes(28 + nanos % 1472);
+            if arrives {
+                let packet = Queued::new(Packet { ecn, flow, ..Packet::new(PacketId(id), size) }, now);
+                waiting.insert(PacketId(id), size);
+                let wait = Some(Duration::from_millis(1));
+                queue.enqueue(Arrival { packet, wait, idle: Duration::ZERO }, &mut dropped);
+            } else if queue.backlog().packets > 0 {
+                let sent = queue.dequeue(now, &mut dropped);
+                prop_assert!(sent.is_none_or(|sent| waiting.remove(&sent.packet.id).is_some()));
+            }
+            for one in dropped.drain(..) {
+                prop_assert!(waiting.remove(&one.packet.packet.id).is_some(), "dropped once");
+            }
+            let size = waiting.values().fold(DataSize::ZERO, |sum, &size| sum + size);
+            prop_assert_eq!(queue.backlog(), Backlog { packets: waiting.len(), size });
+            prop_assert!(waiting.len() <= packets as usize);
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use framewire_units::{DataSize, Duration, Timestamp};
+use framewire_units::{Bitrate, DataSize, Duration, Ecn, Timestamp};
 
 use crate::verdict::{DropCause, Packet};
 
@@ -15,6 +15,31 @@ pub(crate) struct Queued {
     pub(crate) at: Timestamp,
     /// Its arrival was seen too late and was moved to that time.
     pub(crate) clamped: bool,
+    /// This hop has said that it saw congestion.
+    pub(crate) marked: bool,
+}
+
+impl Queued {
+    /// A packet that enters a queue.
+    pub(crate) fn new(packet: Packet, at: Timestamp) -> Self {
+        Self { packet, at, clamped: false, marked: false }
+    }
+
+    /// Sets Congestion Experienced instead of a drop, where the packet's transport knows ECN (RFC 3168, section 5).
+    /// Returns whether it does.
+    pub(crate) fn mark(&mut self) -> bool {
+        let capable = self.packet.ecn.is_capable();
+        if capable {
+            self.packet.ecn = Ecn::Ce;
+            self.marked = true;
+        }
+        capable
+    }
+
+    /// How long it has waited.
+    pub(crate) fn waited(&self, now: Timestamp) -> Duration {
+        now.saturating_since(self.at)
+    }
 }
 
 /// What a discipline is given of an arriving packet.
@@ -25,6 +50,8 @@ pub(crate) struct Arrival {
     /// How long it would wait for its transmission if all that waits now goes first: zero at an idle transmitter,
     /// `None` where the rate is not known in advance.
     pub(crate) wait: Option<Duration>,
+    /// How long the transmitter has had nothing to do; zero where it has.
+    pub(crate) idle: Duration,
 }
 
 /// A packet that a discipline gave up, at the time of the call in which it did so.
@@ -43,6 +70,14 @@ pub(crate) struct Backlog {
     pub(crate) packets: usize,
     /// Their IP bytes.
     pub(crate) size: DataSize,
+}
+
+impl std::ops::Add for Backlog {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { packets: self.packets + other.packets, size: self.size + other.size }
+    }
 }
 
 /// How much may wait in a queue. The packet in transmission does not wait and is not counted.
@@ -111,4 +146,6 @@ pub(crate) struct QueueSetup {
     pub(crate) limit: QueueLimit,
     /// The largest IP packet of the link.
     pub(crate) mtu: DataSize,
+    /// How fast the transmitter is, in the mean; `None` where that is not known.
+    pub(crate) rate: Option<Bitrate>,
 }

@@ -21,17 +21,27 @@ impl Fifo {
 
     /// Takes a packet; gives it back where there is no room.
     pub(super) fn push(&mut self, arrival: Arrival) -> Result<(), Queued> {
-        let Arrival { packet, wait } = arrival;
+        let Arrival { packet, wait, .. } = arrival;
         if !self.limit.has_room(self.backlog(), packet.packet.size, wait) {
             return Err(packet);
         }
+        self.add(packet);
+        Ok(())
+    }
+
+    /// Takes a packet whatever the limit.
+    pub(super) fn add(&mut self, packet: Queued) {
         self.size += packet.packet.size;
         self.packets.push_back(packet);
-        Ok(())
     }
 
     pub(super) fn limit(&self) -> QueueLimit {
         self.limit
+    }
+
+    /// The oldest packet, which stays.
+    pub(super) fn oldest(&self) -> Option<&Queued> {
+        self.packets.front()
     }
 
     /// The oldest packet.

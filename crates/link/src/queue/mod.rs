@@ -8,9 +8,25 @@
 mod codel;
 mod discipline;
 mod drop_tail;
+mod dualpi2;
 mod fifo;
+mod fq_codel;
+mod head_drop;
+mod pie;
+mod red;
 mod registry;
+mod settings;
 
 pub use discipline::QueueLimit;
 pub(crate) use discipline::{Arrival, Backlog, Dropped, QueueDiscipline, QueueSetup, Queued};
 pub use registry::Discipline;
+pub use settings::{Setting, SettingValue};
+
+/// The numbers of each discipline that has some.
+pub mod of {
+    pub use super::codel::CodelSettings;
+    pub use super::dualpi2::DualPi2Settings;
+    pub use super::fq_codel::FqCodelSettings;
+    pub use super::pie::PieSettings;
+    pub use super::red::RedSettings;
+}

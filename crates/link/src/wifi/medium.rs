@@ -139,7 +139,7 @@ impl Medium {
     /// # Panics
     /// When `station` is not of this medium.
     pub fn handle_packet(&mut self, station: StationId, at: Timestamp, packet: Packet) {
-        let queued = Queued { packet, at, clamped: false };
+        let queued = Queued::new(packet, at);
         if at >= self.settled {
             self.stations[station.0].schedule(queued);
         } else if self.stations[station.0].can_join_at(at) {

@@ -16,7 +16,7 @@ use crate::wifi::phy::DataRate;
 use crate::wifi::rate_control::{RateControl, RatePolicy};
 
 /// What a station is, beside what all stations of a medium share.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StationConfig {
     /// Interface queue; the packet being sent is not counted.
     pub queue: QueueLimit,
@@ -146,6 +146,9 @@ impl Station {
     ) -> Self {
         let timing = MacTiming { slot: bss.slot().as_nanos() as u64, difs: bss.difs(), cw_min: bss.cw_min() };
         let queue_seed = Seed(seed.stream("station queue", &[number]).next_u64());
+        // What it carries depends on the others: the rate on the air is the best guess.
+        let fastest = bss.standard.rates().iter().map(|rate| rate.bitrate()).max();
+        let setup = QueueSetup { limit: config.queue, mtu: ETHERNET_MTU, rate: fastest };
         let mut station = Self {
             config,
             number,
@@ -153,7 +156,7 @@ impl Station {
             timing,
             max_transmissions,
             arrivals: VecDeque::new(),
-            queue: config.queue_discipline.build(&QueueSetup { limit: config.queue, mtu: ETHERNET_MTU }, queue_seed),
+            queue: config.queue_discipline.build(&setup, queue_seed),
             dropped: Vec::new(),
             verdicts: Vec::new(),
             head: None,
@@ -215,7 +218,7 @@ impl Station {
             self.head = Some(Head::new(arrival, arrival.at));
             return;
         }
-        self.queue.enqueue(Arrival { packet: arrival, wait: None }, &mut self.dropped);
+        self.queue.enqueue(Arrival { packet: arrival, wait: None, idle: Duration::ZERO }, &mut self.dropped);
         self.note_drops(arrival.at);
     }
 
@@ -346,8 +349,7 @@ impl Station {
 
     /// The packet to send after one that was done with at `at`.
     fn next_head(&mut self, at: Timestamp) -> Option<Head> {
-        let own =
-            self.config.saturated.map(|size| Queued { packet: Packet::new(BACKGROUND, size), at, clamped: false });
+        let own = self.config.saturated.map(|size| Queued::new(Packet::new(BACKGROUND, size), at));
         let next = own.or_else(|| self.next_waiting(at));
         next.map(|next| Head::new(next, at))
     }
@@ -362,7 +364,7 @@ impl Station {
     }
 
     fn conclude(&mut self, head: Head, finished: Timestamp, released: Timestamp, outcome: Outcome) {
-        let Queued { packet, at, clamped } = head.queued;
+        let Queued { packet, at, clamped, marked } = head.queued;
         let record = HopRecord {
             packet: packet.id,
             hop: self.config.hop,
@@ -372,6 +374,7 @@ impl Station {
             started: head.started,
             finished,
             transmissions: head.transmissions,
+            marked,
             outcome,
         };
         self.verdicts.push(StationVerdict { record, released });

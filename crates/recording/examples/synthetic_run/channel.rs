@@ -60,6 +60,7 @@ impl Channel {
             finished: end,
             transmissions,
             dropped: (!delivered).then_some((LossPlace::Link, "retry limit")),
+            marked: false,
             clamped: false,
             sniffed: Some(sniffed),
         });

@@ -92,6 +92,7 @@ mod tests {
             finished: ms(1),
             transmissions: vec![],
             dropped,
+            marked: false,
             clamped: false,
             sniffed: None,
         };

@@ -87,6 +87,8 @@ pub struct PacketRecord {
     pub transmissions: Vec<Bitrate>,
     /// `None` when delivered; otherwise the place and the cause (`"retry limit"`, `"queue full"`, ...).
     pub dropped: Option<(LossPlace, &'static str)>,
+    /// The hop's queue saw congestion and marked it (Congestion Experienced, RFC 3168).
+    pub marked: bool,
     /// Its arrival was seen late and moved to the model's present.
     pub clamped: bool,
     /// Transmissions that the sniffer captured; `None` without a sniffer.

@@ -321,7 +321,7 @@ macro_rules! records {
 records! {
     PacketRecord {
         packet, forward, protocol, size, sequence, payload, hop, enqueued, started, finished, transmissions, dropped,
-        clamped, sniffed,
+        marked, clamped, sniffed,
     }
     FlowSample {
         at, connection, cwnd_packets, ssthresh_packets, srtt, rttvar, in_flight_packets, unsent_bytes, queued_bytes,

@@ -26,6 +26,7 @@ fn packet(number: u64) -> PacketRecord {
         finished: Timestamp::MAX,
         transmissions: vec![Bitrate::from_kbps(5_500); number as usize % 4],
         dropped: number.is_multiple_of(11).then_some((LossPlace::ALL[number as usize % 5], "retry limit")),
+        marked: number.is_multiple_of(17),
         clamped: number.is_multiple_of(13),
         sniffed: number.is_multiple_of(3).then_some(number as u16),
     }

@@ -81,10 +81,18 @@ pub fn packets<'a>() -> Table<PacketRow<'a>> {
         .int32("transmissions", |r| r.record.transmissions.len() as u32)
         .text("rates", |r| rates(&r.record.transmissions).into())
         .text("outcome", |r| if r.record.dropped.is_some() { "dropped" } else { "delivered" }.into())
-        .optional_text("cause", |r| Some(r.record.dropped?.1.into()))
+        .optional_text("cause", |r| cause(&r.record).map(Into::into))
         .boolean("clamped", |r| r.record.clamped)
         .int32("sniffed", |r| r.record.sniffed)
 }
+
+/// Why it was dropped; of a packet that came through, that a queue marked it.
+fn cause(record: &PacketRecord) -> Option<&'static str> {
+    record.dropped.map(|(_, cause)| cause).or(record.marked.then_some(CONGESTION_EXPERIENCED))
+}
+
+/// What stands as the cause of a packet that was delivered with a mark (RFC 3168, section 5).
+const CONGESTION_EXPERIENCED: &str = "congestion experienced";
 
 /// The rate of each transmission in Mbit/s, as `11,11,5.5`.
 fn rates(transmissions: &[Bitrate]) -> String {

@@ -3,10 +3,10 @@
 use framewire_link::{DropCause, HopRecord, Network, NetworkConfig, Outcome};
 use framewire_session::half::End;
 use framewire_tcp::{Endpoint, Segment, TcpConfig};
-use framewire_units::{DataSize, Duration, Seed, Timestamp};
+use framewire_units::{DataSize, Duration, Ecn, Seed, Timestamp};
 
 use super::{LoneConnection, TcpOutcome, TcpSample, Traffic};
-use crate::wires::{FlowPath, Recorder, WireEvent, Wires};
+use crate::wires::{Carried, FlowPath, Recorder, WireEvent, Wires};
 
 /// What the application writes at once, as the program does that collects the kernel's side.
 const CHUNK: u64 = 65_536;
@@ -16,6 +16,20 @@ const CHUNK: u64 = 65_536;
 struct Drops {
     queue: u64,
     random: u64,
+}
+
+impl Carried for Segment {
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+
+    fn mark(&mut self) {
+        self.ecn = Ecn::Ce;
+    }
+
+    fn connection(&self) -> u32 {
+        0
+    }
 }
 
 impl Recorder<Segment> for Drops {

@@ -21,7 +21,12 @@ impl Link {
     }
 
     fn with_limit(limit: QueueLimit) -> Self {
-        Self { codel: Codel::new(&QueueSetup { limit, mtu: MTU }), now: 0, next: 0, drops: Vec::new() }
+        Self {
+            codel: Codel::new(CodelSettings::default(), &QueueSetup { limit, mtu: MTU, rate: None }),
+            now: 0,
+            next: 0,
+            drops: Vec::new(),
+        }
     }
 
     /// So many packets arrive now; how many of them are refused.
@@ -29,9 +34,10 @@ impl Link {
         let mut refused = Vec::new();
         for _ in 0..packets {
             let packet = Packet::new(PacketId(self.next), MTU);
-            let packet = Queued { packet, at: Timestamp::from_millis(self.now), clamped: false };
+            let packet = Queued::new(packet, Timestamp::from_millis(self.now));
             self.next += 1;
-            self.codel.enqueue(Arrival { packet, wait: Some(Duration::from_millis(1)) }, &mut refused);
+            self.codel
+                .enqueue(Arrival { packet, wait: Some(Duration::from_millis(1)), idle: Duration::ZERO }, &mut refused);
         }
         assert!(refused.iter().all(|dropped| dropped.cause == DropCause::QueueFull));
         refused.len()
@@ -112,9 +118,9 @@ fn it_leaves_the_dropping_state_when_a_wait_is_under_the_target() {
     let mut link = Link::new();
     link.offer(100);
     link.run(150);
-    assert!(link.codel.is_dropping);
+    assert!(link.codel.control.is_dropping);
     link.empty();
-    assert!(!link.codel.is_dropping && link.codel.above_since_interval.is_none());
+    assert!(!link.codel.control.is_dropping && link.codel.control.above_since_interval.is_none());
     let before = link.drops.len();
     link.offer(3);
     link.run(1_000);
@@ -129,14 +135,14 @@ fn what_is_left_of_an_mtu_or_less_is_never_dropped() {
     // `bytes() <= maxpacket_`).
     link.now = 1_000;
     assert_eq!(link.send(), Some(Duration::from_millis(1_001)));
-    assert!(link.codel.above_since_interval.is_none(), "an MTU behind it is not more than one");
+    assert!(link.codel.control.above_since_interval.is_none(), "an MTU behind it is not more than one");
     link.now = 2_000;
     assert_eq!(link.send(), Some(Duration::from_millis(2_001)));
-    assert!(link.drops.is_empty() && link.codel.above_since_interval.is_none());
+    assert!(link.drops.is_empty() && link.codel.control.above_since_interval.is_none());
     link.offer(3);
     link.now = 4_000;
     link.send();
-    assert!(link.codel.above_since_interval.is_some(), "two packets behind it are more than an MTU");
+    assert!(link.codel.control.above_since_interval.is_some(), "two packets behind it are more than an MTU");
 }
 
 /// A queue that was over the target long enough for `drops` drops, and then emptied.
@@ -155,12 +161,12 @@ fn after_drops(drops: usize) -> Link {
 fn a_dropping_state_soon_after_another_goes_on_at_its_rate() {
     let mut link = after_drops(9);
     // Nine drops: one at its begin, and eight counted since.
-    let carried = link.codel.count - link.codel.count_at_begin;
-    assert_eq!((link.codel.count_at_begin, carried >= 8), (1, true));
+    let carried = link.codel.control.count - link.codel.control.count_at_begin;
+    assert_eq!((link.codel.control.count_at_begin, carried >= 8), (1, true));
     let begin = link.now;
     link.offer(300);
     link.run(400);
-    assert_eq!(link.codel.count_at_begin, carried);
+    assert_eq!(link.codel.control.count_at_begin, carried);
     assert_eq!(link.drops, schedule(begin + 105, carried, link.drops.len()));
 }
 
@@ -171,7 +177,7 @@ fn a_dropping_state_long_after_another_begins_at_one() {
     let begin = link.now;
     link.offer(300);
     link.run(400);
-    assert_eq!(link.codel.count_at_begin, 1);
+    assert_eq!(link.codel.control.count_at_begin, 1);
     assert_eq!(link.drops, schedule(begin + 105, 1, link.drops.len()));
 }
 
