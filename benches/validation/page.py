@@ -28,6 +28,7 @@ import ns3_section
 import opening
 import polars as pl
 import programs_section
+import queues_section
 import simulation
 import speed_section
 import thesis_section
@@ -84,6 +85,7 @@ def main() -> int:
         *_programs(options.programs, pictures),
         worlds_section.write(),
         _ns3(options.ns3, cells),
+        queues_section.write(),
         speed_section.write(speed),
         thesis_section.write(reproduced),
     ]

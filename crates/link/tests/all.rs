@@ -4,8 +4,12 @@
 mod blocking_udp;
 mod codel_reference;
 mod common;
+mod dualpi2_reference;
 mod exchange;
 mod fallback;
+mod ns3_queues;
+#[path = "common/ns3_queues.rs"]
+mod ns3_traffic;
 mod oven;
 mod properties;
 mod snapshots;
