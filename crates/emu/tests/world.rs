@@ -18,8 +18,13 @@ use framewire_emu::{
     BottleneckPlace, Clock, EmuError, FixedDelay, LaneConfig, LaneRecord, Protocol, RECEIVER_ADDRESS, RateAndDelay,
     SENDER_ADDRESS, World,
 };
-use framewire_link::NodeId;
-use framewire_units::Bitrate;
+use framewire_link::{
+    DropCause, Exceeding, Network, NetworkConfig, NodeId, Outcome, PolicerConfig, TokenBucket, WireConfig,
+    WiredNetworkConfig,
+};
+use framewire_units::{Bitrate, DataSize, Ecn, Seed};
+use nix::sys::socket::setsockopt;
+use nix::sys::socket::sockopt::Ipv4Tos;
 
 /// Worlds share the machine's processors: one at a time keeps them from disturbing each other.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -237,4 +242,50 @@ fn seconds_for_two_megabytes(bottleneck: BottleneckPlace) -> Option<f64> {
     let payload: u64 = once.values().map(|&payload| u64::from(payload)).sum();
     assert_eq!(payload, 2_000_000, "{bottleneck:?}");
     Some(seconds)
+}
+
+/// A counter of the calling thread's network namespace, from the two lines of its group in `/proc/net/netstat`.
+fn ip_counter(name: &str) -> u64 {
+    let text = std::fs::read_to_string("/proc/thread-self/net/netstat").unwrap();
+    let mut lines = text.lines().filter(|line| line.starts_with("IpExt:"));
+    let names = lines.next().unwrap().split_whitespace();
+    let values = lines.next().unwrap().split_whitespace();
+    let value = names.zip(values).find(|(key, _)| *key == name).map(|(_, value)| value.parse().unwrap());
+    value.unwrap_or_else(|| panic!("no {name} in {text}"))
+}
+
+/// The receiver's kernel takes only datagrams whose header's checksum is right, and counts those that say Congestion
+/// Experienced.
+#[test]
+fn a_marked_datagram_is_taken_by_the_kernel_and_says_so() {
+    let _guard = ONE_AT_A_TIME.lock();
+    // All but the first exceed the policer.
+    let bucket = TokenBucket { rate: Bitrate::from_bps(8), burst: DataSize::from_bytes(1_500) };
+    let policer = Some(PolicerConfig { bucket, exceeding: Exceeding::Mark });
+    let wire = WireConfig { delay: Duration::from_millis(5), policer, ..WireConfig::default() };
+    let config = NetworkConfig::Wired(WiredNetworkConfig::symmetric_delay(wire, BottleneckPlace::Remote));
+    let model = Network::new(&config, Seed(1)).unwrap();
+    let Some(world) = start(LaneConfig::new("lane", Box::new(model), BottleneckPlace::Remote)) else { return };
+    let (sender, receiver) = udp_pair(&world);
+    let mut buffer = [0; 2_000];
+    for (tos, sent) in [(Ecn::Ect0, 50), (Ecn::Ect1, 50), (Ecn::NotEct, 10)] {
+        setsockopt(&sender, Ipv4Tos, &i32::from(tos.bits())).unwrap();
+        for number in 0..sent {
+            sender.send(&[number; 1_000]).unwrap();
+            // What does not know ECN is dropped.
+            if tos.is_capable() {
+                assert_eq!((receiver.recv(&mut buffer).unwrap(), buffer[0]), (1_000, number));
+            }
+        }
+    }
+    let counted = |name: &str| world.lane(0).in_receiver(|| ip_counter(name)).unwrap();
+    assert_eq!([counted("InECT0Pkts"), counted("InECT1Pkts"), counted("InCEPkts")], [1, 0, 99]);
+    assert_eq!(counted("InCsumErrors"), 0);
+    while world.lane(0).counters().forward.dropped < 10 {
+        thread::sleep(Duration::from_millis(1));
+    }
+    let record = stop(world);
+    let hops = || record.packets.iter().flat_map(|packet| packet.hops.clone());
+    assert_eq!(hops().filter(|hop| hop.marked).count(), 99);
+    assert_eq!(hops().filter(|hop| hop.outcome == Outcome::Dropped(DropCause::Policed)).count(), 10);
 }

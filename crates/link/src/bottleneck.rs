@@ -11,7 +11,8 @@ use crate::queue::QueueLimit;
 
 use crate::config::WireConfig;
 use crate::queue::{Arrival, Backlog, Dropped, QueueDiscipline, QueueSetup, Queued};
-use crate::server::{Server, Service};
+use crate::server::{Load, Server, Service};
+use crate::token_bucket::Policer;
 use crate::verdict::{DropCause, Packet};
 
 /// What became of a packet at a bottleneck.
@@ -34,6 +35,7 @@ pub(crate) enum Fate {
 pub(crate) struct Bottleneck {
     server: Server,
     queue: Queue,
+    policer: Option<Policer>,
     /// Time of the last arrival or, if that is later, of the last service that was settled in its course.
     settled: Timestamp,
 }
@@ -61,6 +63,8 @@ struct Managed {
     queue: Box<dyn QueueDiscipline>,
     /// Arrival of the packet since which something waits.
     since: Timestamp,
+    /// What waits, for the server.
+    load: Load,
     /// What the discipline dropped in a call; kept to save an allocation.
     dropped: Vec<Dropped>,
 }
@@ -70,15 +74,18 @@ impl Bottleneck {
     pub(crate) fn new(config: &WireConfig, seed: Seed) -> Self {
         let setup = QueueSetup { limit: config.queue, mtu: config.mtu, rate: config.mean_rate() };
         let queue = config.queue_discipline.build(&setup, seed);
-        Self::with_queue(Server::new(config), queue)
+        let policer = config.policer.map(Policer::new);
+        Self { policer, ..Self::with_queue(Server::new(config), queue) }
     }
 
     fn with_queue(server: Server, queue: Box<dyn QueueDiscipline>) -> Self {
         let queue = match queue.is_only_limited_by() {
             Some(limit) => Queue::Limited(Limited { limit, waiting: VecDeque::new(), size: DataSize::ZERO }),
-            None => Queue::Managed(Managed { queue, since: Timestamp::ZERO, dropped: Vec::new() }),
+            None => {
+                Queue::Managed(Managed { queue, since: Timestamp::ZERO, load: Load::default(), dropped: Vec::new() })
+            }
         };
-        Self { server, queue, settled: Timestamp::ZERO }
+        Self { server, queue, policer: None, settled: Timestamp::ZERO }
     }
 
     /// When a packet enters the queue that is stamped `at`: at that time, unless something later is settled already.
@@ -91,11 +98,27 @@ impl Bottleneck {
     pub(crate) fn handle_packet(&mut self, at: Timestamp, packet: Packet, mut settled: impl FnMut(Settled)) {
         let entry = self.entry(at);
         self.settled = entry;
-        let packet = Queued { clamped: at < entry, ..Queued::new(packet, entry) };
+        let mut packet = Queued { clamped: at < entry, ..Queued::new(packet, entry) };
+        if self.policer.is_some() && !self.police(&mut packet, &mut settled) {
+            return;
+        }
         match &mut self.queue {
             Queue::Limited(queue) => settled(Settled { packet, fate: queue.settle(packet, &mut self.server) }),
             Queue::Managed(queue) => queue.handle_packet(packet, &mut self.server, &mut settled),
         }
+    }
+
+    /// Whether the policer lets a packet on. What is settled by then is settled first.
+    #[inline(never)]
+    fn police(&mut self, packet: &mut Queued, settled: &mut dyn FnMut(Settled)) -> bool {
+        if let Queue::Managed(queue) = &mut self.queue {
+            queue.settle_until(packet.at, &mut self.server, settled);
+        }
+        let admitted = self.policer.as_mut().is_none_or(|policer| policer.admits(packet));
+        if !admitted {
+            settled(Settled { packet: *packet, fate: Fate::Dropped { at: packet.at, cause: DropCause::Policed } });
+        }
+        admitted
     }
 
     /// Settles all that happens up to `now`.
@@ -153,10 +176,11 @@ impl Managed {
         if backlog.packets == 0 {
             self.since = packet.at;
         }
-        let wait = server.start_behind(backlog.size, self.since, packet.at).saturating_since(packet.at);
+        let wait = server.start_behind(self.load, self.since, packet.at).saturating_since(packet.at);
         let idle = if wait.is_zero() { packet.at.saturating_since(server.free_since()) } else { Duration::ZERO };
+        self.load = self.load + server.load(packet.packet.size);
         self.queue.enqueue(Arrival { packet, wait: Some(wait), idle }, &mut self.dropped);
-        self.settle_drops(packet.at, settled);
+        self.settle_drops(packet.at, server, settled);
     }
 
     /// Settles all services that begin up to `now`; when the last of them did.
@@ -165,8 +189,9 @@ impl Managed {
         while let Some(start) = self.next_start(server).filter(|&start| start <= now) {
             last = start;
             let packet = self.queue.dequeue(start, &mut self.dropped);
-            self.settle_drops(start, settled);
+            self.settle_drops(start, server, settled);
             if let Some(packet) = packet {
+                self.load = self.load - server.load(packet.packet.size);
                 let service = server.serve(packet.at, packet.packet.size);
                 settled(Settled { packet, fate: Fate::Served(service) });
             }
@@ -174,8 +199,9 @@ impl Managed {
         last
     }
 
-    fn settle_drops(&mut self, at: Timestamp, settled: &mut dyn FnMut(Settled)) {
+    fn settle_drops(&mut self, at: Timestamp, server: &Server, settled: &mut dyn FnMut(Settled)) {
         for Dropped { packet, cause } in self.dropped.drain(..) {
+            self.load = self.load - server.load(packet.packet.size);
             settled(Settled { packet, fate: Fate::Dropped { at, cause } });
         }
     }

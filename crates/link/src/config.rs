@@ -2,7 +2,9 @@
 
 use framewire_units::{Bitrate, DataSize, Duration, Probability, Timestamp, keywords};
 
+use crate::framing::Framing;
 use crate::queue::{Discipline, QueueLimit};
+use crate::token_bucket::{PolicerConfig, TokenBucket};
 use crate::trace::DeliveryTrace;
 use crate::wifi::{ArfConfig, Bss, Preamble, Protection, RatePolicy, Standard};
 
@@ -105,10 +107,17 @@ keywords! {
 /// One direction of a wire: a bottleneck (rate, queue) and what comes after it (loss, outages, delay, jitter).
 #[derive(Clone, Debug, PartialEq)]
 pub struct WireConfig {
-    /// Rate at which IP packets are serialised; `None` for a wire that serialises in no time.
+    /// Rate at which IP packets are serialised, with what the line carries around them; `None` for a wire that serialises in
+    /// no time.
     pub rate: Option<Bitrate>,
+    /// What the line carries around each packet; with a rate only.
+    pub framing: Framing,
     /// A recorded link instead of a rate: packets leave when it could deliver.
     pub trace: Option<DeliveryTrace>,
+    /// What exceeds this does not come into the queue.
+    pub policer: Option<PolicerConfig>,
+    /// What leaves the queue keeps within this, beside the rate; not beside a trace.
+    pub shaper: Option<TokenBucket>,
     /// What may wait for the rate.
     pub queue: QueueLimit,
     /// What becomes of what waits.
@@ -132,7 +141,8 @@ pub struct WireConfig {
 impl WireConfig {
     /// How fast it sends, in the mean; `None` where that takes no time.
     pub(crate) fn mean_rate(&self) -> Option<Bitrate> {
-        self.trace.as_ref().map(DeliveryTrace::mean_rate).or(self.rate)
+        let line = self.trace.as_ref().map(DeliveryTrace::mean_rate).or(self.rate);
+        line.into_iter().chain(self.shaper.map(|bucket| bucket.rate)).min()
     }
 }
 
@@ -141,7 +151,10 @@ impl Default for WireConfig {
     fn default() -> Self {
         Self {
             rate: None,
+            framing: Framing::NONE,
             trace: None,
+            policer: None,
+            shaper: None,
             queue: QueueLimit::Packets(1000),
             queue_discipline: Discipline::DropTail,
             mtu: ETHERNET_MTU,
@@ -301,6 +314,11 @@ pub struct ConfigError {
 }
 
 impl ConfigError {
+    /// The same of what is a part of `key`.
+    pub(crate) fn below(self, key: &str) -> Self {
+        Self { key: format!("{key}.{}", self.key), ..self }
+    }
+
     pub(crate) fn new(key: &str, value: impl ToString, allowed: &str) -> Self {
         Self { key: key.to_owned(), value: value.to_string(), allowed: allowed.to_owned() }
     }

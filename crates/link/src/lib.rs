@@ -9,12 +9,14 @@
 mod bottleneck;
 mod config;
 mod events;
+mod framing;
 mod loss;
 mod network;
 mod path;
 mod queue;
 mod rates;
 mod server;
+mod token_bucket;
 mod trace;
 mod validate;
 mod verdict;
@@ -26,8 +28,10 @@ pub use config::{
     OvenConfig, SnifferConfig, WifiConfig, WifiNetworkConfig, WireConfig, WiredNetworkConfig,
 };
 pub use events::NetworkEvent;
+pub use framing::{Framing, LineKind};
 pub use network::Network;
 pub use queue::{Discipline, QueueLimit, Setting, SettingValue, of as disciplines};
 pub use rates::Rates;
+pub use token_bucket::{Exceeding, PolicerConfig, TokenBucket};
 pub use trace::{DeliveryTrace, TraceError};
 pub use verdict::{DropCause, Hop, HopRecord, NodeId, Outcome, Packet, PacketId, SniffedFrame, Timeout, TimeoutReason};

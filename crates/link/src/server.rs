@@ -3,6 +3,8 @@
 use framewire_units::{Bitrate, DataSize, Duration, Timestamp};
 
 use crate::config::WireConfig;
+use crate::framing::Framing;
+use crate::token_bucket::Bucket;
 use crate::trace::TraceServer;
 
 /// When a packet is serialised.
@@ -23,6 +25,25 @@ pub(crate) enum Server {
     Constant { rate: Bitrate, free: FineTime },
     /// When a recorded link could.
     Recorded(TraceServer),
+    /// With more around each packet, or within a token bucket, or both.
+    Shaped(Box<Shaped>),
+}
+
+/// A server with what not every one has.
+#[derive(Clone, Debug)]
+pub(crate) struct Shaped {
+    line: Server,
+    framing: Framing,
+    bucket: Option<Bucket>,
+}
+
+/// What waits, as IP packets and as what the line carries for them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Load {
+    /// IP bytes.
+    pub(crate) packets: DataSize,
+    /// Bytes on the line.
+    pub(crate) line: DataSize,
 }
 
 /// A time with its fraction of a nanosecond, so that a rate is exact over any number of packets.
@@ -33,14 +54,34 @@ pub(crate) struct FineTime {
     fraction: u64,
 }
 
+impl std::ops::Add for Load {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { packets: self.packets + other.packets, line: self.line + other.line }
+    }
+}
+
+impl std::ops::Sub for Load {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        Self { packets: self.packets - other.packets, line: self.line - other.line }
+    }
+}
+
 impl Server {
     /// That of a wire.
     pub(crate) fn new(config: &WireConfig) -> Self {
-        match (&config.trace, config.rate) {
+        let line = match (&config.trace, config.rate) {
             (Some(trace), _) => Self::Recorded(TraceServer::new(trace.clone())),
             (None, Some(rate)) => Self::Constant { rate, free: FineTime::default() },
             (None, None) => Self::Instant { free: Timestamp::ZERO },
+        };
+        if config.framing == Framing::NONE && config.shaper.is_none() {
+            return line;
         }
+        Self::Shaped(Box::new(Shaped { line, framing: config.framing, bucket: config.shaper.map(Bucket::new) }))
     }
 
     /// Since when nothing is served, where nothing is.
@@ -55,11 +96,22 @@ impl Server {
             Self::Instant { free } => at.max(*free),
             Self::Constant { free, .. } => at.max(free.nanos),
             Self::Recorded(server) => server.start_for(at),
+            Self::Shaped(shaped) => shaped.line.start_for(at),
         }
     }
 
+    /// What it has to send of a packet.
+    pub(crate) fn load(&self, packet: DataSize) -> Load {
+        let line = match self {
+            Self::Shaped(shaped) => shaped.framing.on_line(packet),
+            Self::Instant { .. } | Self::Constant { .. } | Self::Recorded(_) => packet,
+        };
+        Load { packets: packet, line }
+    }
+
     /// When a packet that comes at `at` would begin to be served behind so much that waits since `since`.
-    pub(crate) fn start_behind(&self, waiting: DataSize, since: Timestamp, at: Timestamp) -> Timestamp {
+    pub(crate) fn start_behind(&self, load: Load, since: Timestamp, at: Timestamp) -> Timestamp {
+        let waiting = load.line;
         match self {
             Self::Instant { free } => at.max(*free),
             Self::Constant { rate, free } => at.max(free.after(waiting, *rate).nanos),
@@ -69,6 +121,15 @@ impl Server {
                     server.serve(since, waiting);
                 }
                 server.start_for(at)
+            }
+            Self::Shaped(shaped) => {
+                let line = shaped.line.start_behind(load, since, at);
+                match &shaped.bucket {
+                    Some(bucket) if waiting > DataSize::ZERO => {
+                        line.max(bucket.ready(shaped.line.start_for(since), load.packets))
+                    }
+                    _ => line,
+                }
             }
         }
     }
@@ -90,14 +151,49 @@ impl Server {
                 let (start, departure) = server.serve(at, size);
                 Service { start, departure }
             }
+            Self::Shaped(shaped) => shaped.serve(at, size),
+        }
+    }
+
+    /// Nothing else is served until then.
+    fn hold(&mut self, until: Timestamp) {
+        match self {
+            Self::Instant { free } => *free = until.max(*free),
+            Self::Constant { free, .. } => *free = FineTime::at(until).max(*free),
+            Self::Recorded(_) | Self::Shaped(_) => {}
         }
     }
 }
 
+impl Shaped {
+    /// A packet leaves the queue when the one before it has left the line, and its last bit follows when the bucket has
+    /// filled up for it: what has left in any time since is never more than the burst and what the rate brings.
+    fn serve(&mut self, at: Timestamp, size: DataSize) -> Service {
+        let Service { start, departure } = self.line.serve(at, self.framing.on_line(size));
+        let Some(bucket) = &mut self.bucket else { return Service { start, departure } };
+        let ready = bucket.ready(start, size);
+        bucket.take(start, size);
+        if ready > departure {
+            self.line.hold(ready);
+        }
+        Service { start, departure: departure.max(ready) }
+    }
+}
+
 impl FineTime {
+    /// A whole nanosecond.
+    pub(crate) const fn at(nanos: Timestamp) -> Self {
+        Self { nanos, fraction: 0 }
+    }
+
+    /// Without its fraction.
+    pub(crate) const fn nanos(self) -> Timestamp {
+        self.nanos
+    }
+
     /// When `size` has been serialised at `rate`.
     #[inline]
-    fn after(self, size: DataSize, rate: Bitrate) -> Self {
+    pub(crate) fn after(self, size: DataSize, rate: Bitrate) -> Self {
         // Up to 2 GB it fits: of wider numbers a division takes three times as long.
         let narrow = size.as_bits().checked_mul(1_000_000_000).and_then(|bits| bits.checked_add(self.fraction));
         let rate = rate.as_bps();

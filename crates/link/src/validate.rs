@@ -7,6 +7,7 @@ use crate::config::{
     WifiNetworkConfig, WireConfig,
 };
 
+use crate::framing::Framing;
 use crate::queue::QueueLimit;
 use crate::wifi::{ArfConfig, PacketFallbackConfig, Protection, RatePolicy, Standard};
 
@@ -49,6 +50,7 @@ fn validate_wifi_network(config: &WifiNetworkConfig) -> Result<(), ConfigError> 
         let allowed = "none is allowed with a remote bottleneck (the sender is then behind the access point)";
         return Err(ConfigError::new("further_stations", config.further_stations.len(), allowed));
     }
+    config.access_point_discipline.validate().map_err(|error| error.below("access_point_discipline"))?;
     if let Some(contenders) = config.contenders {
         validate_contenders(contenders)?;
     }
@@ -140,8 +142,33 @@ fn validate_wire(key: &str, config: &WireConfig) -> Result<(), ConfigError> {
     if config.trace.is_some() && config.rate.is_some() {
         return Err(ConfigError::new(&format!("{key}.trace"), "beside a rate", "one of the two is allowed"));
     }
+    validate_shaping(key, config)?;
+    config.queue_discipline.validate().map_err(|error| error.below(&format!("{key}.queue_discipline")))?;
     validate_intervals(&format!("{key}.outages"), &config.outages)?;
     validate_loss(&format!("{key}.loss"), config.loss)
+}
+
+fn validate_shaping(key: &str, config: &WireConfig) -> Result<(), ConfigError> {
+    if config.rate.is_none() && config.framing != Framing::NONE {
+        let allowed = "it is allowed beside a rate, which counts what the line carries";
+        return Err(ConfigError::new(&format!("{key}.framing"), config.framing.kind, allowed));
+    }
+    if let (Some(bucket), Some(_)) = (config.shaper, &config.trace) {
+        let allowed = "none is allowed beside a trace";
+        return Err(ConfigError::new(&format!("{key}.shaper.rate"), bucket.rate, allowed));
+    }
+    let policer = config.policer.map(|policer| ("policer", policer.bucket));
+    for (name, bucket) in config.shaper.map(|bucket| ("shaper", bucket)).into_iter().chain(policer) {
+        if bucket.rate == Bitrate::from_bps(0) {
+            let allowed = "more than 0 is allowed";
+            return Err(ConfigError::new(&format!("{key}.{name}.rate"), bucket.rate, allowed));
+        }
+        if bucket.burst < config.mtu {
+            let allowed = format!("at least the largest packet, {}, is allowed", config.mtu);
+            return Err(ConfigError::new(&format!("{key}.{name}.burst"), bucket.burst, &allowed));
+        }
+    }
+    Ok(())
 }
 
 fn validate_loss(key: &str, loss: LossConfig) -> Result<(), ConfigError> {

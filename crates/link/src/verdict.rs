@@ -74,6 +74,8 @@ pub enum DropCause {
     Outage,
     /// The discipline of the queue dropped it although there was room (RFC 7567).
     ActiveQueueManagement,
+    /// A policer had no tokens for it (RFC 2697).
+    Policed,
 }
 
 /// The verdict of one hop.

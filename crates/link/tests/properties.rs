@@ -64,6 +64,7 @@ fn wire() -> impl Strategy<Value = WireConfig> {
             loss: LossConfig::Bernoulli(Probability::clamped(loss)),
             outages: vec![Interval { start: Timestamp::from_millis(100), end: Timestamp::from_millis(150) }],
             tick: Duration::from_micros(tick),
+            ..WireConfig::default()
         },
     )
 }

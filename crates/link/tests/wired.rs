@@ -1,9 +1,11 @@
 //! Wired links: rates, queues, delays and losses are exact, or within the bounds of statistics.
 #![allow(missing_docs, reason = "a test binary")]
 
+use framewire_link::disciplines::RedSettings;
 use framewire_link::{
-    BottleneckPlace, DropCause, GilbertElliott, Hop, HopRecord, Interval, LossConfig, Network, NetworkConfig,
-    NetworkEvent, NodeId, Outcome, Packet, PacketId, QueueLimit, WireConfig, WiredNetworkConfig,
+    BottleneckPlace, Discipline, DropCause, Exceeding, Framing, GilbertElliott, Hop, HopRecord, Interval, LineKind,
+    LossConfig, Network, NetworkConfig, NetworkEvent, NodeId, Outcome, Packet, PacketId, PolicerConfig, QueueLimit,
+    TokenBucket, WireConfig, WiredNetworkConfig,
 };
 use framewire_units::{Bitrate, DataSize, Duration, Probability, Seed, Timestamp};
 
@@ -244,6 +246,18 @@ fn nonsense_is_refused_by_name() {
     let backwards = Interval { start: Timestamp::from_secs(2), end: Timestamp::from_secs(1) };
     let outage = refused(WireConfig { outages: vec![backwards], ..WireConfig::default() });
     assert!(outage.contains("wire.outages") && outage.contains("end after the start"), "{outage}");
+    let framing = Framing::of(LineKind::Atm);
+    let framed = refused(WireConfig { framing, ..WireConfig::default() });
+    assert!(framed.contains("wire.framing") && framed.contains("beside a rate"), "{framed}");
+    let bucket = |rate, burst| TokenBucket { rate: Bitrate::from_bps(rate), burst: DataSize::from_bytes(burst) };
+    let small = refused(WireConfig { shaper: Some(bucket(1_000, 1_499)), ..WireConfig::default() });
+    assert!(small.contains("wire.shaper.burst") && small.contains("1.5 kB"), "{small}");
+    let policer = PolicerConfig { bucket: bucket(0, 1_500), exceeding: Exceeding::Drop };
+    let still = refused(WireConfig { policer: Some(policer), ..WireConfig::default() });
+    assert!(still.contains("wire.policer.rate") && still.contains("more than 0"), "{still}");
+    let red = RedSettings { min_threshold: 15, ..RedSettings::default() };
+    let upside_down = refused(WireConfig { queue_discipline: Discipline::Red(red), ..WireConfig::default() });
+    assert!(upside_down.contains("wire.queue_discipline.max_threshold"), "{upside_down}");
     let stuck = refused(WireConfig {
         loss: LossConfig::GilbertElliott(GilbertElliott {
             good_to_bad: probability(0.1),

@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use framewire_link::{BottleneckPlace, Discipline, Interval, LossConfig, QueueLimit};
+use framewire_link::{BottleneckPlace, Discipline, Framing, Interval, LossConfig, QueueLimit};
 use framewire_units::{Bitrate, DataSize, Duration};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,6 +11,7 @@ use crate::error::ScenarioError;
 use crate::loss;
 use crate::names::{self, keywords};
 use crate::section::Section;
+use crate::shaping::{self, Policer, Shaper};
 use crate::text::{self, Text, from_directory};
 use crate::wifi::Wifi;
 
@@ -51,6 +52,10 @@ pub struct Wire {
     #[serde(serialize_with = "text::serialize_optional", skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "text::schema::<Bitrate>")]
     pub rate: Option<Bitrate>,
+    /// What the line carries around each packet, which the rate counts; absent: nothing. Not beside a trace.
+    #[serde(serialize_with = "shaping::serialize", skip_serializing_if = "shaping::is_none")]
+    #[schemars(schema_with = "shaping::schema")]
+    pub framing: Framing,
     /// A recorded link instead of the rate: the path of a file in Mahimahi's format. Towards the receiver, and behind an
     /// access point in each direction.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,6 +72,12 @@ pub struct Wire {
     #[serde(serialize_with = "text::serialize_optional", skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "text::schema::<Duration>")]
     pub tick: Option<Duration>,
+    /// A token bucket before the queue: what exceeds it does not wait.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policer: Option<Policer>,
+    /// A token bucket behind the queue: what leaves keeps within it. Not beside a trace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shaper: Option<Shaper>,
     /// What its queue admits.
     #[serde(serialize_with = "text::serialize")]
     #[schemars(schema_with = "text::schema::<QueueLimit>")]
@@ -116,8 +127,20 @@ impl Network {
 }
 
 impl Wire {
-    pub(crate) const KEYS: &'static [&'static str] =
-        &["rate", "trace", "delay", "jitter", "tick", "queue", "queue_discipline", "outages", "loss"];
+    pub(crate) const KEYS: &'static [&'static str] = &[
+        "rate",
+        "framing",
+        "trace",
+        "delay",
+        "jitter",
+        "tick",
+        "policer",
+        "shaper",
+        "queue",
+        "queue_discipline",
+        "outages",
+        "loss",
+    ];
 
     fn read(mut section: Section, directory: Option<&Path>) -> Result<Self, ScenarioError> {
         let (loss_key, trace_key) = (section.key("loss"), section.key("trace"));
@@ -130,7 +153,21 @@ impl Wire {
             let allowed = format!("no rate beside {trace_key} = \"{trace}\", which says when the link can send");
             return Err(ScenarioError::value(&rate_key, format!("\"{}\"", rate.show()), allowed));
         }
+        let beside_a_trace = |key: &str| {
+            let allowed = format!("nothing beside {trace_key}, whose opportunities take IP packets when it says");
+            ScenarioError::value(key, "a value", allowed)
+        };
+        let (framing_key, framing) = (section.key("framing"), shaping::read_framing(&mut section)?);
+        let (shaper_key, shaper) = (section.key("shaper"), Shaper::read(&mut section)?);
+        match &trace {
+            Some(_) if framing != Framing::NONE => return Err(beside_a_trace(&framing_key)),
+            Some(_) if shaper.is_some() => return Err(beside_a_trace(&shaper_key)),
+            _ => {}
+        }
         Ok(Self {
+            framing,
+            policer: Policer::read(&mut section)?,
+            shaper,
             rate: rate.or_else(|| trace.is_none().then_some(Bitrate::from_mbps(100))),
             trace: trace.map(|path| from_directory(directory, path)),
             delay: section.text("delay")?.unwrap_or(Duration::from_micros(100)),
@@ -141,6 +178,14 @@ impl Wire {
             outages: section.intervals("outages")?.unwrap_or_default(),
             loss: section.take("loss").map_or(Ok(LossConfig::None), |value| loss::read(&loss_key, value))?,
         })
+    }
+}
+
+impl Wire {
+    /// Its token buckets: key, and how much passes at once.
+    pub(crate) fn bursts(&self) -> impl Iterator<Item = (&'static str, DataSize)> {
+        let shaper = self.shaper.map(|shaper| ("network.wire.shaper.burst", shaper.burst));
+        shaper.into_iter().chain(self.policer.map(|policer| ("network.wire.policer.burst", policer.burst)))
     }
 }
 

@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use framewire_link::{BottleneckPlace, Interval};
-use framewire_units::{Duration, Playout, Seed, Timestamp};
+use framewire_units::{DataSize, Duration, Playout, Seed, Timestamp};
 use framewire_wire::rtp_payload::PacketRule;
 use schemars::JsonSchema;
 use serde::de::Error as _;
@@ -251,6 +251,11 @@ impl Scenario {
                 let shown = format!("\"{}\"", self.network.wire.queue.show());
                 let allowed = format!("room for a packet of {} bytes, the mtu of flow {}", flow.mtu, flow.name);
                 return Err(ScenarioError::value("network.wire.queue", shown, allowed));
+            }
+            let largest = DataSize::from_bytes(u64::from(flow.mtu));
+            if let Some((key, burst)) = self.network.wire.bursts().find(|(_, burst)| *burst < largest) {
+                let allowed = format!("at least a packet of {} bytes, the mtu of flow {}", flow.mtu, flow.name);
+                return Err(ScenarioError::value(key, format!("\"{}\"", burst.show()), allowed));
             }
         }
         Ok(())

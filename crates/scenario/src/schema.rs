@@ -20,6 +20,8 @@ pub fn json_schema() -> Value {
                 "Flow" => &["transport"],
                 "Oven" => &["on"],
                 "GilbertElliott" => &["good_to_bad", "bad_to_good"],
+                "FramingTable" => &["kind"],
+                "Shaper" | "Policer" => &["rate", "burst"],
                 _ => &[],
             };
             if definition.get("properties").is_some() {

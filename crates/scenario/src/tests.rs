@@ -1,7 +1,9 @@
 //! What is read back, what is filled in, what is refused.
 
 use framewire_link::disciplines::CodelSettings;
-use framewire_link::{BottleneckPlace, Discipline, GilbertElliott, Interval, LossConfig, Mains, QueueLimit};
+use framewire_link::{
+    BottleneckPlace, Discipline, Exceeding, Framing, GilbertElliott, Interval, LineKind, LossConfig, Mains, QueueLimit,
+};
 use framewire_transport::{Spread, TransportKind};
 use framewire_units::{Bitrate, DataSize, Duration, Probability, Timestamp};
 use framewire_wire::rtp_payload::PacketRule;
@@ -640,7 +642,17 @@ fn wire() -> impl Strategy<Value = Wire> {
             let trace = (jitter.as_millis() % 2 == 0).then(|| "/traces/lte.down".to_owned());
             let rate = trace.is_none().then_some(rate);
             let tick = (delay.as_millis() % 2 == 1).then_some(Duration::from_millis(10));
-            Wire { rate, trace, delay, jitter, tick, queue, queue_discipline, outages: vec![], loss }
+            let burst = DataSize::from_bytes(10_000 + delay.as_millis() as u64 % 1_000);
+            let bucket = |wanted: bool| wanted.then_some((Bitrate::from_mbps(3), burst));
+            let shaper =
+                bucket(trace.is_none() && delay.as_micros() % 2 == 0).map(|(rate, burst)| Shaper { rate, burst });
+            let policer = bucket(jitter.as_micros() % 2 == 0);
+            let policer = policer.map(|(rate, burst)| Policer { rate, burst, exceeding: Exceeding::Mark });
+            let overhead = DataSize::from_bytes(jitter.as_micros() as u64 % 40);
+            let kind = LineKind::ALL[delay.as_micros() as usize % LineKind::ALL.len()];
+            let framing = if trace.is_some() { Framing::NONE } else { Framing { kind, overhead } };
+            let outages = vec![];
+            Wire { rate, framing, trace, delay, jitter, tick, policer, shaper, queue, queue_discipline, outages, loss }
         },
     )
 }
@@ -798,6 +810,59 @@ fn a_discipline_is_a_word_or_a_table_with_its_numbers() {
         ("{ kind = \"pie\", alpha = -1 }", ["queue_discipline.alpha", "-1", "0 to 1000"]),
         ("{ kind = \"red\", min_threshold = 20 }", ["queue_discipline.max_threshold", "15", "min_threshold = 20"]),
         ("{ kind = 5 }", ["queue_discipline.kind", "5", "a text in quotes"]),
+    ] {
+        let error = read(written).unwrap_err().to_string();
+        assert!(parts.iter().all(|part| error.contains(part)), "{written}: {error}");
+    }
+}
+
+#[test]
+fn a_line_has_a_framing_by_word_by_bytes_or_by_both() {
+    let read = |written: &str| {
+        let text = format!("[network]\nkind = \"wired\"\n[network.wire]\n{written}\n[[flow]]\ntransport = \"udp\"");
+        parse(&text).map(|scenario| scenario.network.wire)
+    };
+    let bytes = DataSize::from_bytes;
+    for (written, expected) in [
+        ("framing = \"atm\"", Framing::of(LineKind::Atm)),
+        ("framing = \"20 B\"", Framing { kind: LineKind::Plain, overhead: bytes(20) }),
+        ("framing = \"0 B\"", Framing::NONE),
+        ("framing = { kind = \"docsis\" }", Framing::of(LineKind::Docsis)),
+        ("framing = { kind = \"atm\", overhead = \"32 B\" }", Framing { kind: LineKind::Atm, overhead: bytes(32) }),
+        ("", Framing::NONE),
+    ] {
+        assert_eq!(read(written).unwrap().framing, expected, "{written}");
+    }
+    let wire = read(
+        "shaper = { rate = \"5 Mbit/s\", burst = \"16 KiB\" }\npolicer = { rate = \"6 Mbit/s\", burst = \"9 kB\" }",
+    );
+    let wire = wire.unwrap();
+    assert_eq!(wire.shaper, Some(Shaper { rate: Bitrate::from_mbps(5), burst: bytes(16_384) }));
+    let policer = Policer { rate: Bitrate::from_mbps(6), burst: bytes(9_000), exceeding: Exceeding::Drop };
+    assert_eq!(wire.policer, Some(policer));
+    for (written, parts) in [
+        ("framing = \"ethernt\"", ["network.wire.framing", "\"ethernt\"", "mean \"ethernet\"", "\"1000 B\""]),
+        ("framing = 20", ["network.wire.framing", "20", "\"20 B\"", "kind = \"atm\""]),
+        ("framing = { overhead = \"20 B\" }", ["network.wire.framing.kind", "is missing", "plain, atm", "ethernet"]),
+        (
+            "framing = { kind = \"atm\", overhead = \"2 kB\" }",
+            ["framing.overhead", "\"2 kB\"", "\"0 B\"", "\"1000 B\""],
+        ),
+        ("framing = \"atm\"\ntrace = \"a\"", ["network.wire.framing", "nothing beside", "trace", "opportunities"]),
+        ("shaper = { rate = \"5 Mbit/s\" }", ["network.wire.shaper.burst", "is missing", "16 KiB", "at once"]),
+        ("shaper = \"5 Mbit/s\"", ["network.wire.shaper", "5 Mbit/s", "a table", "[network.wire.shaper]"]),
+        (
+            "shaper = { rate = \"5 Mbit/s\", burst = \"16 KiB\" }\ntrace = \"a\"",
+            ["network.wire.shaper", "nothing beside", "trace", "opportunities"],
+        ),
+        (
+            "policer = { rate = \"5 Mbit/s\", burst = \"1 kB\" }",
+            ["network.wire.policer.burst", "\"1 kB\"", "1500 bytes", "flow udp"],
+        ),
+        (
+            "policer = { rate = \"5 Mbit/s\", burst = \"9 kB\", exceeding = \"delay\" }",
+            ["network.wire.policer.exceeding", "\"delay\"", "one of", "drop, mark"],
+        ),
     ] {
         let error = read(written).unwrap_err().to_string();
         assert!(parts.iter().all(|part| error.contains(part)), "{written}: {error}");

@@ -92,7 +92,10 @@ fn wire_config(wire: &scenario::Wire) -> Result<link::WireConfig, NetworkError> 
     let trace = wire.trace.as_deref().map(read_trace).transpose()?;
     Ok(link::WireConfig {
         rate: wire.rate,
+        framing: wire.framing,
         trace,
+        policer: wire.policer.map(scenario::Policer::config),
+        shaper: wire.shaper.map(scenario::Shaper::bucket),
         queue: wire.queue,
         queue_discipline: wire.queue_discipline,
         delay: wire.delay,

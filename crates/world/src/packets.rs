@@ -158,6 +158,8 @@ pub fn place_and_cause(hop: Hop, cause: DropCause) -> (LossPlace, &'static str) 
         (DropCause::QueueFull, _) => (LossPlace::IntermediateQueue, "queue full"),
         (DropCause::ActiveQueueManagement, Hop::SenderDevice) => (LossPlace::SenderSocket, "active queue management"),
         (DropCause::ActiveQueueManagement, _) => (LossPlace::IntermediateQueue, "active queue management"),
+        (DropCause::Policed, Hop::SenderDevice) => (LossPlace::SenderSocket, "policed"),
+        (DropCause::Policed, _) => (LossPlace::IntermediateQueue, "policed"),
         (DropCause::RetryLimit, _) => (LossPlace::Link, "retry limit"),
         (DropCause::RandomLoss, _) => (LossPlace::Link, "random loss"),
         (DropCause::Outage, _) => (LossPlace::Link, "outage"),

@@ -38,6 +38,7 @@ numbered!(number_of_cause, cause_of_number: DropCause {
     DropCause::RandomLoss => 2,
     DropCause::Outage => 3,
     DropCause::ActiveQueueManagement => 4,
+    DropCause::Policed => 5,
 });
 
 /// Numbers beyond those of IP protocols, which are bytes.
@@ -166,13 +167,14 @@ mod tests {
     use crate::lane::log::tests::{hop, packet};
 
     const HOPS: [Hop; 4] = [Hop::SenderDevice, Hop::AccessPoint, Hop::Bottleneck, Hop::Wire];
-    const OUTCOMES: [Outcome; 6] = [
+    const OUTCOMES: [Outcome; 7] = [
         Outcome::Delivered,
         Outcome::Dropped(DropCause::QueueFull),
         Outcome::Dropped(DropCause::RetryLimit),
         Outcome::Dropped(DropCause::RandomLoss),
         Outcome::Dropped(DropCause::Outage),
         Outcome::Dropped(DropCause::ActiveQueueManagement),
+        Outcome::Dropped(DropCause::Policed),
     ];
 
     /// A log whose fields differ from those of the next in all that can differ.
@@ -191,7 +193,7 @@ mod tests {
                 .into_iter()
                 .take(number as usize % 3)
                 .collect(),
-            outcome: OUTCOMES[number as usize % 6],
+            outcome: OUTCOMES[number as usize % 7],
             ..hop(number)
         };
         PacketLog {

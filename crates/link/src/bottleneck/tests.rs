@@ -2,7 +2,9 @@ use framewire_units::{Bitrate, Duration, Ecn, Probability};
 use proptest::prelude::*;
 
 use super::*;
+use crate::framing::{Framing, LineKind};
 use crate::queue::{Discipline, Setting, SettingValue};
+use crate::token_bucket::{Exceeding, PolicerConfig, TokenBucket};
 use crate::trace::DeliveryTrace;
 use crate::verdict::PacketId;
 
@@ -67,7 +69,25 @@ fn config() -> impl Strategy<Value = WireConfig> {
         recorded("0\n1\n3\n3\n8\n"),
         recorded("2\n2\n2\n40\n"),
     ];
-    (server, queue).prop_map(|((rate, trace), queue)| WireConfig { rate, trace, queue, ..WireConfig::default() })
+    let bucket = (1_000..20_000_000u64, 4_000..20_000u64)
+        .prop_map(|(rate, burst)| TokenBucket { rate: Bitrate::from_bps(rate), burst: DataSize::from_bytes(burst) });
+    let framing = prop_oneof![Just(Framing::NONE), prop::sample::select(LineKind::ALL).prop_map(Framing::of)];
+    (server, queue, prop::option::of(bucket), framing, prop::option::of(policer())).prop_map(
+        |((rate, trace), queue, shaper, framing, policer)| {
+            // What is on the line of packets that wait is known of either alone; each packet's own is exact of both.
+            let framing = if rate.is_none() || shaper.is_some() { Framing::NONE } else { framing };
+            let shaper = shaper.filter(|_| trace.is_none());
+            WireConfig { rate, trace, queue, shaper, framing, policer, ..WireConfig::default() }
+        },
+    )
+}
+
+fn policer() -> impl Strategy<Value = PolicerConfig> {
+    let exceeding = prop::sample::select(Exceeding::ALL);
+    (100_000..20_000_000u64, 4_000..20_000u64, exceeding).prop_map(|(rate, burst, exceeding)| PolicerConfig {
+        bucket: TokenBucket { rate: Bitrate::from_bps(rate), burst: DataSize::from_bytes(burst) },
+        exceeding,
+    })
 }
 
 /// Times in nanoseconds and sizes: many at once, some at whole milliseconds, where a trace has its opportunities.
@@ -112,7 +132,8 @@ proptest! {
         let setup = QueueSetup { limit: config.queue, mtu: config.mtu, rate: config.mean_rate() };
         for woken in [false, true] {
             let queue = Box::new(AtDeparture(config.queue_discipline.build(&setup, Seed(1))));
-            let at_departure = run(Bottleneck::with_queue(Server::new(&config), queue), &traffic, woken);
+            let bottleneck = Bottleneck::with_queue(Server::new(&config), queue);
+            let at_departure = run(Bottleneck { policer: config.policer.map(Policer::new), ..bottleneck }, &traffic, woken);
             prop_assert_eq!(&by_packet(at_departure), &at_arrival);
         }
     }
@@ -197,7 +218,8 @@ proptest! {
         queue_discipline in discipline(),
         traffic in mixed_traffic(),
     ) {
-        let config = WireConfig { queue_discipline, ..config };
+        // What a policer marks is another class to DualPI2.
+        let config = WireConfig { queue_discipline, policer: None, ..config };
         let settled = run(Bottleneck::new(&config, Seed(1)), &traffic, true);
         prop_assert_eq!(&settled, &run(Bottleneck::new(&config, Seed(1)), &traffic, true), "the same seed");
         prop_assert_eq!(&by_packet(settled.clone()), &by_packet(run(Bottleneck::new(&config, Seed(1)), &traffic, false)));
@@ -259,4 +281,64 @@ proptest! {
             prop_assert!(waiting.len() <= packets as usize);
         }
     }
+}
+
+proptest! {
+    /// What has left since the end of any packet is at most the burst and what the rate brings.
+    #[test]
+    fn a_shaper_keeps_within_its_rate_and_burst_and_wastes_none_of_it(
+        traffic in traffic(),
+        (bps, burst) in (100_000..20_000_000u64, 4_000..20_000u64),
+        line in prop::option::of(1_000_000..50_000_000u64),
+        framing in prop::sample::select(LineKind::ALL),
+    ) {
+        let config = WireConfig {
+            rate: line.map(Bitrate::from_bps),
+            framing: if line.is_some() { Framing::of(framing) } else { Framing::NONE },
+            shaper: Some(TokenBucket { rate: Bitrate::from_bps(bps), burst: DataSize::from_bytes(burst) }),
+            queue: QueueLimit::Packets(1_000),
+            ..WireConfig::default()
+        };
+        let settled = run(Bottleneck::new(&config, Seed(1)), &traffic, true);
+        let served: Vec<(Queued, Service)> = settled.iter().filter_map(|one| match one.fate {
+            Fate::Served(service) => Some((one.packet, service)),
+            Fate::Dropped { .. } => None,
+        }).collect();
+        prop_assert_eq!(served.len(), traffic.len());
+        let bits = |packets: &[(Queued, Service)]| packets.iter().map(|(one, _)| one.packet.size.as_bits()).sum::<u64>();
+        let brings = |time: Duration| time.as_nanos() * u128::from(bps) / 1_000_000_000;
+        for first in 0..served.len() {
+            let since = served[first].1.departure;
+            for last in first + 1..served.len() {
+                let left = u128::from(bits(&served[first + 1..=last]));
+                let room = u128::from(burst * 8) + brings(served[last].1.departure.saturating_since(since));
+                prop_assert!(left <= room + u128::from(bps / 1_000_000_000 + 1), "{} of {}", left, room);
+            }
+        }
+        // A packet that is later than the line would have had it is held by the bucket, which is empty then.
+        for (number, &(packet, Service { start, departure })) in served.iter().enumerate() {
+            let on_line = config.framing.on_line(packet.packet.size);
+            let line = config.rate.map_or(Duration::ZERO, |rate| rate.transmit_time(on_line));
+            if departure > start + line + Duration::from_nanos(2) {
+                let full = (0..=number).find(|&from| {
+                    let left = u128::from(bits(&served[from..=number]));
+                    let room = u128::from(burst * 8) + brings(departure.saturating_since(served[from].1.start));
+                    left + u128::from(bps / 500_000_000 + 2) >= room
+                });
+                prop_assert!(full.is_some(), "packet {number} was held for nothing");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_rate_counts_what_the_line_carries() {
+    // 32 cells of 53 bytes at 1 Mbit/s.
+    let config =
+        WireConfig { rate: Some(Bitrate::from_mbps(1)), framing: Framing::of(LineKind::Atm), ..WireConfig::default() };
+    let traffic: Vec<_> =
+        (0..100).map(|id| (Timestamp::ZERO, Packet::new(PacketId(id), DataSize::from_bytes(1_500)))).collect();
+    let settled = run(Bottleneck::new(&config, Seed(1)), &traffic, true);
+    let Fate::Served(last) = settled[99].fate else { panic!("{:?}", settled[99]) };
+    assert_eq!(last.departure, Timestamp::from_micros(100 * 32 * 53 * 8));
 }
