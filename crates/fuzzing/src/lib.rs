@@ -34,6 +34,7 @@ targets! {
     adaptive_server
     adaptive_tfrc
     emulator_headers
+    link_queues
     link_trace
     media_access_units
     media_audio
