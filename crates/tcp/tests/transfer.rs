@@ -396,3 +396,21 @@ fn what_only_one_side_offers_is_not_used() {
         assert_eq!(pipe.ends[0].info().maximum_segment, 1460);
     }
 }
+
+#[test]
+fn newreno_is_reno_while_the_window_is_full_and_halves_what_is_in_flight_where_it_is_not() {
+    // One loss in each of 20 frames of 8 packets a second, where nothing fills the window; and in a bulk transfer.
+    let run = |algorithm, pace: Option<(Duration, u64)>| {
+        let mut pipe = Pipe::path(&config(algorithm), Bitrate::from_mbps(50), 500, millis(40));
+        pipe.applications[0].to_write = 4000 * MSS;
+        pipe.applications[0].pace = pace;
+        pipe.lanes[0].script = Box::new(|number, _| if number % 400 == 399 { Fate::Drop } else { Fate::Pass });
+        pipe.run(seconds(20));
+        (pipe.applications[1].read, pipe.ends[0].info().ssthresh)
+    };
+    let [reno, newreno] = [Algorithm::Reno, Algorithm::NewReno].map(|algorithm| run(algorithm, None));
+    assert_eq!(reno.0, newreno.0);
+    let paced = Some((millis(50), 8 * MSS));
+    let [reno, newreno] = [Algorithm::Reno, Algorithm::NewReno].map(|algorithm| run(algorithm, paced).1.unwrap());
+    assert!(newreno <= 4 && reno > newreno, "half of 8 in flight; half the window: {newreno}, {reno}");
+}

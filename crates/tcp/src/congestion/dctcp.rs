@@ -118,7 +118,7 @@ mod tests {
     }
 
     const WINDOW: Window =
-        Window { cwnd: 100, ssthresh: u32::MAX, cwnd_count: 0, prior_cwnd: 0, maximum_segment: 1460 };
+        Window { cwnd: 100, ssthresh: u32::MAX, cwnd_count: 0, prior_cwnd: 0, flight_size: 0, maximum_segment: 1460 };
 
     #[test]
     fn the_first_mark_halves_the_window() {

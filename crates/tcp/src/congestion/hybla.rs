@@ -113,7 +113,14 @@ mod tests {
 
     /// Windows at the end of so many rounds of slow start.
     fn slow_start(rtt: Duration, rounds: usize) -> Vec<u32> {
-        let mut window = Window { cwnd: 10, ssthresh: u32::MAX, cwnd_count: 0, prior_cwnd: 0, maximum_segment: 1460 };
+        let mut window = Window {
+            cwnd: 10,
+            ssthresh: u32::MAX,
+            cwnd_count: 0,
+            prior_cwnd: 0,
+            flight_size: 0,
+            maximum_segment: 1460,
+        };
         let mut hybla = Hybla::default();
         hybla.start(&mut window, rtt, Timestamp::ZERO);
         let mut round = |window: &mut Window| {
@@ -143,7 +150,8 @@ mod tests {
     #[test]
     fn a_window_has_a_bound_and_beyond_the_smallest_increment_grows_as_renos() {
         assert_eq!(slow_start(Duration::from_millis(600), 2), [LARGEST_WINDOW; 2]);
-        let mut window = Window { cwnd: 1_000, ssthresh: 2, cwnd_count: 0, prior_cwnd: 0, maximum_segment: 1460 };
+        let mut window =
+            Window { cwnd: 1_000, ssthresh: 2, cwnd_count: 0, prior_cwnd: 0, flight_size: 0, maximum_segment: 1460 };
         let mut hybla = Hybla::default();
         let rtt = Duration::from_millis(25);
         (0..999).for_each(|_| hybla.grow(&mut window, &acknowledgement(Timestamp::ZERO, rtt, 0, 1460)));

@@ -124,7 +124,7 @@ mod tests {
     const MSS: u64 = 1460;
 
     fn window(cwnd: u32) -> Window {
-        Window { cwnd, ssthresh: u32::MAX, cwnd_count: 0, prior_cwnd: 0, maximum_segment: MSS as u32 }
+        Window { cwnd, ssthresh: u32::MAX, cwnd_count: 0, prior_cwnd: 0, flight_size: 0, maximum_segment: MSS as u32 }
     }
 
     /// Acknowledges a packet per `spacing` from 1 s on, with delays given by `rtt`; returns after how many slow start

@@ -14,6 +14,7 @@ mod hybla;
 mod hystart;
 mod hystart_plus_plus;
 mod illinois;
+mod newreno;
 mod prague;
 mod registry;
 mod reno;
@@ -37,6 +38,8 @@ use framewire_units::{Bitrate, Duration, Ecn, Timestamp};
 registry::algorithms! {
     /// New Reno (RFC 5681, RFC 6582).
     Reno, "reno", |_| Box::new(reno::Reno);
+    /// New Reno with the threshold of RFC 5681, half of what is in flight.
+    NewReno, "newreno", |_| Box::new(newreno::NewReno);
     /// CUBIC (RFC 9438) with HyStart, as Linux has it: the default there.
     Cubic, "cubic", |_| Box::new(cubic::Cubic::with_hystart());
     /// CUBIC with HyStart++ (RFC 9406) in place of HyStart.
@@ -85,6 +88,8 @@ pub struct Window {
     pub cwnd_count: u32,
     /// The window before the last reduction.
     pub prior_cwnd: u32,
+    /// Packets that were sent and are not acknowledged by number when a reduction begins (RFC 5681, section 2: FlightSize).
+    pub flight_size: u32,
     /// Payload bytes of a full packet.
     pub maximum_segment: u32,
 }

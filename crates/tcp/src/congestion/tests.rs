@@ -70,7 +70,14 @@ impl IdealPath {
     pub(super) fn new(algorithm: Algorithm, base: Duration, loss: Loss) -> Self {
         Self {
             control: algorithm.build(Seed(1)),
-            window: Window { cwnd: 10, ssthresh: 10, cwnd_count: 0, prior_cwnd: 0, maximum_segment: MSS as u32 },
+            window: Window {
+                cwnd: 10,
+                ssthresh: 10,
+                cwnd_count: 0,
+                prior_cwnd: 0,
+                flight_size: 0,
+                maximum_segment: MSS as u32,
+            },
             base,
             packet_time: Duration::ZERO,
             loss,

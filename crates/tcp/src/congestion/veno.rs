@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     fn window(cwnd: u32) -> Window {
-        Window { cwnd, ssthresh: 10, cwnd_count: 0, prior_cwnd: 0, maximum_segment: 1460 }
+        Window { cwnd, ssthresh: 10, cwnd_count: 0, prior_cwnd: 0, flight_size: 0, maximum_segment: 1460 }
     }
 
     #[test]

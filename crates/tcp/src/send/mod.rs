@@ -213,6 +213,7 @@ impl Sender {
                 ssthresh: u32::MAX,
                 cwnd_count: 0,
                 prior_cwnd: 0,
+                flight_size: 0,
                 maximum_segment: agreed.maximum_segment,
             },
             board: Scoreboard::new(),

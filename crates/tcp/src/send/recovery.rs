@@ -253,6 +253,7 @@ impl Sender {
         self.recovery.reduction = Reduction::begin(self.window.cwnd);
         self.window.cwnd_count = 0;
         self.window.prior_cwnd = self.window.cwnd;
+        self.window.flight_size = self.board.outstanding();
         self.window.ssthresh = self.congestion.reduced_threshold(&self.window, now);
         self.announce_reduction |= self.tells_reductions();
     }
@@ -291,6 +292,7 @@ impl Sender {
         {
             self.undo.prior_threshold = self.current_threshold();
             self.window.prior_cwnd = self.window.cwnd;
+            self.window.flight_size = self.board.outstanding();
             self.window.ssthresh = self.congestion.reduced_threshold(&self.window, now);
             self.congestion.handle_event(&mut self.window, Event::Timeout { now });
             self.undo.begin(self.unacknowledged, self.board.resent());

@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     fn window(cwnd: u32) -> Window {
-        Window { cwnd, ssthresh: 5, cwnd_count: 0, prior_cwnd: 0, maximum_segment: 1448 }
+        Window { cwnd, ssthresh: 5, cwnd_count: 0, prior_cwnd: 0, flight_size: 0, maximum_segment: 1448 }
     }
 
     fn round(millis: u64, outstanding: u32, is_limit: bool) -> Round {

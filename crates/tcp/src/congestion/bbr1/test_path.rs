@@ -58,7 +58,14 @@ pub(in crate::congestion) struct Path<C, S> {
 
 impl<C: CongestionControl, S: Copy + PartialEq> Path<C, S> {
     pub(in crate::congestion) fn new(mut control: C, state: fn(&C) -> S) -> Self {
-        let mut window = Window { cwnd: 10, ssthresh: u32::MAX, cwnd_count: 0, prior_cwnd: 0, maximum_segment: PACKET };
+        let mut window = Window {
+            cwnd: 10,
+            ssthresh: u32::MAX,
+            cwnd_count: 0,
+            prior_cwnd: 0,
+            flight_size: 0,
+            maximum_segment: PACKET,
+        };
         control.start(&mut window, Duration::from_millis(40), START);
         let first = state(&control);
         Self {
