@@ -14,14 +14,23 @@ use framewire_sim::lone_connection::{LoneConnection, TcpOutcome};
 use framewire_tcp::congestion::Algorithm;
 
 /// Cells whose retransmissions are off by more than 20 %; `docs/validation.md` says by how much and why.
-const KNOWN_RETRANSMISSIONS: [&str; 6] = [
+const KNOWN_RETRANSMISSIONS: [&str; 8] = [
     "bbr,20,20,0,bdp,stream",
     "bbr,20,80,0,bdp,stream",
     "bbr,5,20,0,bdp,bulk",
     "bbr,5,20,0,bdp,stream",
     "bbr,5,20,0.001,bdp,bulk",
     "cubic,20,200,0,bdp,bulk",
+    "scalable,5,20,0,bdp,bulk",
+    "scalable,5,20,0.001,bdp,bulk",
 ];
+
+/// Cells whose mean round trip is off by more than 10 %, in the same way.
+const KNOWN_ROUND_TRIPS: [&str; 1] = ["vegas,5,20,0,bdp,bulk"];
+
+/// The kernel's own congestion controls, and BPF programs in its TCP.
+const KERNEL: &str = "kernel-6.18.csv";
+const PROGRAMS: &str = "kernel-6.18-bpf.csv";
 
 /// By how much they may be off.
 const KNOWN_AT_MOST: f64 = 0.5;
@@ -54,8 +63,8 @@ struct Cell {
     timeouts: Pair,
 }
 
-fn dataset() -> Table {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benches/validation/kernel-6.18.csv");
+fn dataset(name: &str) -> Table {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benches/validation").join(name);
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     Table::parse(&text).expect("the dataset is well formed")
 }
@@ -93,8 +102,18 @@ fn simulate(experiments: &[LoneConnection]) -> Vec<TcpOutcome> {
 
 /// The cells of `algorithm` at these rates and of these modes, simulated with `simulated`.
 fn compare(algorithm: &str, simulated: &str, rates: &[&str], modes: &[&str]) -> BTreeMap<String, Cell> {
-    let table = dataset();
-    let rows = chosen(&table, algorithm, rates, modes);
+    compare_with(&dataset(KERNEL), algorithm, simulated, rates, modes)
+}
+
+/// The same of a dataset.
+fn compare_with(
+    table: &Table,
+    algorithm: &str,
+    simulated: &str,
+    rates: &[&str],
+    modes: &[&str],
+) -> BTreeMap<String, Cell> {
+    let rows = chosen(table, algorithm, rates, modes);
     let congestion: Algorithm = simulated.parse().expect("a known algorithm");
     let experiment = |row: &Row<'_>| {
         let mut experiment = row.experiment().expect("the row describes an experiment");
@@ -135,7 +154,7 @@ fn misses(cells: &BTreeMap<String, Cell>, scale: f64) -> Vec<String> {
             if cell.goodput.error().abs() > 0.12 * scale {
                 misses.push(format!("{name}: goodput is off by {:+.1} %", 100.0 * cell.goodput.error()));
             }
-            if cell.round_trip.error().abs() > 0.10 {
+            if cell.round_trip.error().abs() > 0.10 && !KNOWN_ROUND_TRIPS.contains(&name.as_str()) {
                 misses.push(format!("{name}: the mean RTT is off by {:+.1} %", 100.0 * cell.round_trip.error()));
             }
             let timeouts = (cell.timeouts.simulated - cell.timeouts.kernel).abs();
@@ -193,5 +212,22 @@ fn another_algorithm_misses_the_bounds() {
         let misses = misses(&compare(measured, simulated, &["5"], &["stream"]), scale);
         println!("{simulated} for {measured}: {}", misses.join(", "));
         assert!(misses.iter().any(|miss| miss.contains("goodput")), "{simulated} passes for {measured}");
+    }
+}
+
+#[test]
+fn what_the_kernel_lacks_does_what_programs_did_in_its_tcp() {
+    let table = dataset(PROGRAMS);
+    for algorithm in ["illinois", "vegas", "westwood", "veno", "scalable", "highspeed", "htcp"] {
+        let cells = compare_with(&table, algorithm, algorithm, &["5", "20"], &["bulk"]);
+        assert_eq!(cells.len(), 8, "the whole grid of {algorithm}");
+        let misses = misses(&cells, 1.0);
+        assert!(misses.is_empty(), "{}", misses.join("\n"));
+    }
+    // The bounds distinguish them.
+    for (measured, simulated) in [("illinois", "reno"), ("vegas", "reno"), ("scalable", "veno"), ("htcp", "westwood")] {
+        let misses = misses(&compare_with(&table, measured, simulated, &["5", "20"], &["bulk"]), 1.0);
+        println!("{simulated} for {measured}: {}", misses.join(", "));
+        assert!(misses.len() > 2, "{simulated} passes for {measured}");
     }
 }
