@@ -15,6 +15,7 @@ __all__ = [
     "AdaptiveFlow",
     "BulkFlow",
     "BurstLoss",
+    "Cell",
     "DatagramFlow",
     "Display",
     "EndpointFailure",
@@ -28,6 +29,7 @@ __all__ = [
     "MovieError",
     "Network",
     "NotAStreamingFile",
+    "PathNetwork",
     "PlanSettings",
     "Playout",
     "Scenario",
@@ -36,6 +38,7 @@ __all__ = [
     "StreamFlow",
     "Wifi",
     "Wire",
+    "WiredLink",
     "__sources__",
     "__version__",
     "ask_movie",
@@ -273,17 +276,58 @@ class Wifi:
     def oven(self) -> list[tuple[float, float]]: ...
 
 @final
-class Network:
-    """What lies between sender and receiver."""
+class PathNetwork:
+    """A network between a sender and a receiver."""
 
-    @property
-    def kind(self) -> str: ...
     @property
     def bottleneck(self) -> str: ...
     @property
     def wifi(self) -> Wifi | None: ...
     @property
     def wire(self) -> Wire: ...
+
+@final
+class WiredLink:
+    """A wired link of a graph; forward is from the first of its nodes to the second."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def between(self) -> tuple[str, str]: ...
+    @property
+    def forward(self) -> Wire: ...
+    @property
+    def backward(self) -> Wire: ...
+
+@final
+class Cell:
+    """A wireless cell of a graph."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def access_point(self) -> str: ...
+    @property
+    def stations(self) -> list[str]: ...
+    @property
+    def wifi(self) -> Wifi: ...
+
+@final
+class Network:
+    """What lies between the hosts."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def path(self) -> PathNetwork | None: ...
+    @property
+    def nodes(self) -> list[str]: ...
+    @property
+    def wired(self) -> list[WiredLink]: ...
+    @property
+    def cells(self) -> list[Cell]: ...
+    @property
+    def traces(self) -> list[str]: ...
 
 @final
 class Movie:
@@ -358,7 +402,7 @@ class Scenario:
     def equivalent_flows(self) -> list[list[str]]: ...
     def codec_refusal(self, codec: str) -> str | None: ...
     def sound_refusal(self, codec: str) -> str | None: ...
-    def identity(self, trace_digest: str | None) -> str: ...
+    def identity(self, trace_digests: dict[str, str]) -> str: ...
     @property
     def streams_movie(self) -> bool: ...
     @property

@@ -25,6 +25,7 @@ from framewire._native import (
     ExternalFlow,
     Movie,
     Network,
+    PathNetwork,
     Playout,
     StreamFlow,
     Wifi,
@@ -42,6 +43,7 @@ __all__ = [
     "Movie",
     "Network",
     "Overrides",
+    "PathNetwork",
     "Playout",
     "Scenario",
     "StreamFlow",
@@ -69,7 +71,7 @@ class Scenario:
     """A scenario in its resolved form: every default written out.
 
     >>> scenario = load('[[flow]]\\ntransport = "udp"')
-    >>> [flow.name for flow in scenario.flows], scenario.network.wire.rate_bps, scenario.movie.bitrate_bps
+    >>> [flow.name for flow in scenario.flows], scenario.network.path.wire.rate_bps, scenario.movie.bitrate_bps
     (['udp'], 100000000, 6000000)
     """
 

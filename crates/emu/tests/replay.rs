@@ -47,6 +47,7 @@ fn live(config: &NetworkConfig, traffic: impl FnOnce(&Lane<'_>)) -> Option<LaneR
     let place = match config {
         NetworkConfig::Wired(wired) => wired.bottleneck,
         NetworkConfig::Wifi(wifi) => wifi.bottleneck,
+        NetworkConfig::Graph(_) => BottleneckPlace::Remote,
     };
     let lane = LaneConfig::new("lane", Box::new(network(config)), place);
     match World::start(vec![lane], Clock::start()) {

@@ -22,7 +22,7 @@ pub(crate) fn run(data: &[u8]) {
     let mut now = Timestamp::ZERO;
     let packet = |(number, (wait, bytes, kind)): (usize, Step)| {
         let wait = u64::from(wait);
-        now = now + if wait < 65_000 { Duration::from_micros(wait % 2_048) } else { Duration::from_secs(wait % 64) };
+        now += if wait < 65_000 { Duration::from_micros(wait % 2_048) } else { Duration::from_secs(wait % 64) };
         let size = DataSize::from_bytes(u64::from(bytes % 1_473) + 28);
         let packet = Packet::new(PacketId(number as u64), size);
         (now, Packet { ecn: Ecn::from_bits(kind), flow: u32::from(kind >> 2), ..packet })

@@ -3,6 +3,7 @@
 use framewire_units::{Bitrate, DataSize, Duration, Probability, Timestamp, keywords};
 
 use crate::framing::Framing;
+use crate::graph::GraphConfig;
 use crate::queue::{Discipline, QueueLimit};
 use crate::token_bucket::{PolicerConfig, TokenBucket};
 use crate::trace::DeliveryTrace;
@@ -11,13 +12,15 @@ use crate::wifi::{ArfConfig, Bss, Preamble, Protection, RatePolicy, Standard};
 /// The largest IP packet of an Ethernet (RFC 894).
 pub(crate) const ETHERNET_MTU: DataSize = DataSize::from_bytes(1500);
 
-/// A network between a sender and a receiver.
+/// A network.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NetworkConfig {
     /// One hop of IEEE 802.11 and one wire.
     Wifi(WifiNetworkConfig),
     /// One wire.
     Wired(WiredNetworkConfig),
+    /// Nodes and links.
+    Graph(GraphConfig),
 }
 
 /// A network with one wireless hop.

@@ -10,6 +10,7 @@ mod bottleneck;
 mod config;
 mod events;
 mod framing;
+mod graph;
 mod loss;
 mod network;
 mod path;
@@ -29,6 +30,7 @@ pub use config::{
 };
 pub use events::NetworkEvent;
 pub use framing::{Framing, LineKind};
+pub use graph::{CellConfig, CellStationConfig, DirectionConfig, GraphConfig, LinkConfig, MAX_NODES, RouteConfig};
 pub use network::Network;
 pub use queue::{Discipline, QueueLimit, Setting, SettingValue, of as disciplines};
 pub use rates::Rates;

@@ -4,6 +4,7 @@ use framewire_units::{Seed, Timestamp};
 
 use crate::config::{ConfigError, NetworkConfig};
 use crate::events::{Events, NetworkEvent};
+use crate::graph::Graph;
 use crate::path::{WifiPath, WiredPath};
 use crate::verdict::{NodeId, Packet, Timeout};
 use crate::wifi::StationCounters;
@@ -62,6 +63,7 @@ pub struct Network {
 enum Path {
     Wired(Box<WiredPath>),
     Wifi(Box<WifiPath>),
+    Graph(Box<Graph>),
 }
 
 impl Network {
@@ -74,6 +76,7 @@ impl Network {
         let path = match config {
             NetworkConfig::Wired(wired) => Path::Wired(Box::new(WiredPath::new(wired, seed))),
             NetworkConfig::Wifi(wifi) => Path::Wifi(Box::new(WifiPath::new(wifi, seed)?)),
+            NetworkConfig::Graph(graph) => Path::Graph(Box::new(Graph::new(graph, seed)?)),
         };
         Ok(Self { path, events: Events::new() })
     }
@@ -91,6 +94,7 @@ impl Network {
         match &mut self.path {
             Path::Wired(path) => path.handle_packet(at, from, packet, &mut self.events),
             Path::Wifi(path) => path.handle_packet(at, from, packet, &mut self.events),
+            Path::Graph(graph) => graph.handle_packet(at, from, packet, &mut self.events),
         }
     }
 
@@ -106,6 +110,7 @@ impl Network {
         match &self.path {
             Path::Wired(_) => None,
             Path::Wifi(path) => path.contenders(),
+            Path::Graph(graph) => graph.contenders(),
         }
     }
 
@@ -114,6 +119,7 @@ impl Network {
         match &mut self.path {
             Path::Wired(path) => path.handle_timeout(now, &mut self.events),
             Path::Wifi(path) => path.handle_timeout(now, &mut self.events),
+            Path::Graph(graph) => graph.handle_timeout(now, &mut self.events),
         }
     }
 
@@ -127,6 +133,7 @@ impl Network {
         match &self.path {
             Path::Wired(path) => path.next_timeout(),
             Path::Wifi(path) => path.next_timeout(),
+            Path::Graph(graph) => graph.next_timeout(),
         }
     }
 }

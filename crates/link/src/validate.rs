@@ -32,6 +32,7 @@ impl NetworkConfig {
                 validate_wire("backward", &wired.backward)
             }
             Self::Wifi(wifi) => validate_wifi_network(wifi),
+            Self::Graph(graph) => graph.validate(),
         }
     }
 }
@@ -57,7 +58,7 @@ fn validate_wifi_network(config: &WifiNetworkConfig) -> Result<(), ConfigError> 
     validate_wire("wire", &config.wire)
 }
 
-fn validate_contenders(contenders: ContenderConfig) -> Result<(), ConfigError> {
+pub(crate) fn validate_contenders(contenders: ContenderConfig) -> Result<(), ConfigError> {
     if contenders.stations > MAX_CONTENDERS {
         return Err(ConfigError::new("contenders.stations", contenders.stations, "0 to 250 is allowed"));
     }
@@ -67,7 +68,7 @@ fn validate_contenders(contenders: ContenderConfig) -> Result<(), ConfigError> {
     Ok(())
 }
 
-fn validate_station_queue(key: &str, queue: QueueLimit) -> Result<(), ConfigError> {
+pub(crate) fn validate_station_queue(key: &str, queue: QueueLimit) -> Result<(), ConfigError> {
     match queue {
         QueueLimit::Time(limit) => Err(ConfigError::new(
             key,
@@ -78,7 +79,7 @@ fn validate_station_queue(key: &str, queue: QueueLimit) -> Result<(), ConfigErro
     }
 }
 
-fn validate_retry(key: &str, retry: u16) -> Result<(), ConfigError> {
+pub(crate) fn validate_retry(key: &str, retry: u16) -> Result<(), ConfigError> {
     if retry > MAX_RETRY { Err(ConfigError::new(key, retry, "0 to 256 is allowed")) } else { Ok(()) }
 }
 
@@ -135,7 +136,7 @@ fn validate_oven(key: &str, config: &OvenConfig) -> Result<(), ConfigError> {
     validate_db(&format!("{key}.strength"), config.strength_db)
 }
 
-fn validate_wire(key: &str, config: &WireConfig) -> Result<(), ConfigError> {
+pub(crate) fn validate_wire(key: &str, config: &WireConfig) -> Result<(), ConfigError> {
     if config.rate == Some(Bitrate::from_bps(0)) {
         return Err(ConfigError::new(&format!("{key}.rate"), "0 bit/s", "more than 0 is allowed"));
     }

@@ -59,6 +59,9 @@ pub enum Hop {
     Bottleneck,
     /// A wired link that is not the bottleneck.
     Wire,
+    /// A link of a [graph](crate::GraphConfig): of wired links each direction by its number, and behind them of each cell its
+    /// stations and its access point.
+    Link(u16),
 }
 
 /// Why a packet was dropped.

@@ -64,7 +64,7 @@ fn fq_codel_marks_and_drops_each_connection_as_often_as_ns3_does() {
     assert!(marks.len() > 90 && theirs.len() > 80, "{} and {}", marks.len(), theirs.len());
     let mut due = marks[0];
     for (count, &mark) in marks.iter().enumerate().skip(1) {
-        due = due + law(count);
+        due += law(count);
         assert!(mark >= due && mark < due + turn, "mark {count} at {mark}, due {due}");
     }
     for (count, pair) in theirs.windows(2).enumerate().skip(5) {

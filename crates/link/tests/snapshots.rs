@@ -5,7 +5,7 @@
 
 use framewire_link::wifi::{DataRate, Preamble, RatePolicy};
 use framewire_link::{
-    BottleneckPlace, GilbertElliott, HopRecord, Interval, LossConfig, Mains, Network, NetworkConfig, NetworkEvent,
+    BottleneckPlace, GilbertElliott, Hop, HopRecord, Interval, LossConfig, Mains, Network, NetworkConfig, NetworkEvent,
     NodeId, OvenConfig, Packet, PacketId, QueueLimit, SnifferConfig, WifiConfig, WifiNetworkConfig, WireConfig,
     WiredNetworkConfig,
 };
@@ -46,7 +46,7 @@ impl Hash {
         self.add([
             3,
             record.packet.0,
-            record.hop as u64,
+            number_of(record.hop),
             u64::from(sender_of(record.packet.0).0),
             record.size.as_bytes(),
             record.enqueued.as_nanos(),
@@ -54,6 +54,16 @@ impl Hash {
         self.add([u64::from(record.clamped), started, record.finished.as_nanos(), outcome]);
         self.add([record.transmissions.len() as u64]);
         self.add(record.transmissions.iter().map(|rate| rate.as_bps()));
+    }
+}
+
+fn number_of(hop: Hop) -> u64 {
+    match hop {
+        Hop::SenderDevice => 0,
+        Hop::AccessPoint => 1,
+        Hop::Bottleneck => 2,
+        Hop::Wire => 3,
+        Hop::Link(number) => 4 + u64::from(number),
     }
 }
 

@@ -1,6 +1,7 @@
 //! What makes two flows, or two scenarios, the same.
 
-use framewire_link::BottleneckPlace;
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use crate::flow::{Flow, FlowKind, Rtcp};
@@ -12,11 +13,10 @@ impl Scenario {
     /// With a remote bottleneck a datagram is in the network at once (docs/transports.md): a send never waits and is never
     /// refused, so that flows that differ in what they do then do the same.
     pub fn equivalent_flows(&self) -> Vec<Vec<&str>> {
-        if self.network.bottleneck != BottleneckPlace::Remote {
-            return Vec::new();
-        }
         let mut groups: Vec<(&Flow, Vec<&str>)> = Vec::new();
-        for flow in self.flows.iter().filter(|flow| matches!(flow.kind, FlowKind::Datagram(_))) {
+        let held = |flow: &Flow| self.network.holds_packets_of(flow.from.as_deref());
+        let datagrams = self.flows.iter().filter(|flow| matches!(flow.kind, FlowKind::Datagram(_)));
+        for flow in datagrams.filter(|flow| !held(flow)) {
             match groups.iter_mut().find(|(first, _)| do_the_same(first, flow)) {
                 Some((_, names)) => names.push(&flow.name),
                 None => groups.push((flow, vec![&flow.name])),
@@ -26,11 +26,13 @@ impl Scenario {
     }
 
     /// What decides what a run brings, beside its movie: names do not, and of the recording of a link not where it is but
-    /// what is in it, of which `trace_digest` is the digest.
-    pub fn identity(&self, trace_digest: Option<&str>) -> Value {
+    /// what is in it, of which `trace_digests` has the digests by path.
+    pub fn identity(&self, trace_digests: &BTreeMap<String, String>) -> Value {
         let mut decisive = self.clone();
-        if let Some(trace) = &mut decisive.network.wire.trace {
-            *trace = trace_digest.unwrap_or(trace).to_owned();
+        for trace in decisive.network.wires_mut().into_iter().filter_map(|wire| wire.trace.as_mut()) {
+            if let Some(digest) = trace_digests.get(trace) {
+                digest.clone_into(trace);
+            }
         }
         let mut document =
             serde_json::to_value(&decisive).expect("invariant: it is written as texts, numbers and lists");
@@ -50,7 +52,7 @@ fn do_the_same(one: &Flow, other: &Flow) -> bool {
         let rtcp = own.rtcp.filter(|&rtcp| rtcp != Rtcp::Off);
         Some((of_flow, own.packets, own.spread, own.damaged, rtcp, own.pacing, own.ts_rate, own.queue.limits()))
     };
-    acting(one) == acting(other)
+    (&one.from, &one.to) == (&other.from, &other.to) && acting(one) == acting(other)
 }
 
 #[cfg(test)]
@@ -94,7 +96,7 @@ mod tests {
                 "name = \"{name}\"\nseed = {seed}\n[network]\nkind = \"wired\"\n[network.wire]\ntrace = \"{trace}\"\n\
                  [[flow]]\ntransport = \"udp\""
             );
-            Scenario::parse(&text, &[]).unwrap().identity(Some("digest"))
+            Scenario::parse(&text, &[]).unwrap().identity(&BTreeMap::from([(trace.to_owned(), "digest".to_owned())]))
         };
         assert_eq!(of("one", "here", 1), of("other", "there", 1));
         assert_ne!(of("one", "here", 1), of("one", "here", 2));

@@ -40,7 +40,7 @@ pub use flow::{
     TcpOptions, Vtp, needs_ecn,
 };
 pub use movie::{Movie, MovieCodec};
-pub use network::{Network, NetworkKind, Wire};
+pub use network::{Cell, GraphNetwork, Link, LinkDirection, Network, NetworkKind, PathNetwork, Wire, WiredLink};
 pub use parts::Parts;
 pub use picture::{FrameRate, PictureSize};
 pub use placeholder::Placeholder;

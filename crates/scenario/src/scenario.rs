@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use framewire_link::{BottleneckPlace, Interval};
+use framewire_link::Interval;
 use framewire_units::{DataSize, Duration, Playout, Seed, Timestamp};
 use framewire_wire::rtp_payload::PacketRule;
 use schemars::JsonSchema;
@@ -12,7 +12,7 @@ use crate::error::ScenarioError;
 use crate::flow::{Flow, FlowKind, check_name, list};
 use crate::movie::{Movie, MovieCodec};
 use crate::names::keywords;
-use crate::network::{Network, NetworkKind, admits_a_packet};
+use crate::network::{Network, Wire, admits_a_packet};
 use crate::section::Section;
 use crate::text::{self, LONGEST, Text, show_interval};
 use crate::{overrides, playout};
@@ -159,7 +159,9 @@ impl Scenario {
             let (key, what) = only_simulated(flow)?;
             Some(format!("flow.{index}.{key}: {what} only in the simulated world (--world simulated)"))
         };
-        self.flows.iter().enumerate().find_map(reason)
+        let graph = "network.kind = \"graph\": several hops exist only in the simulated world (--world simulated)";
+        let graph = self.network.as_graph().map(|_| graph.to_owned());
+        graph.or_else(|| self.flows.iter().enumerate().find_map(reason))
     }
 
     /// True where a flow sends the movie.
@@ -235,7 +237,7 @@ impl Scenario {
             return Err(ScenarioError::missing("limit", allowed));
         }
         for (key, interval) in self.network.schedules() {
-            check_within_run(key, interval, movie, self.limit)?;
+            check_within_run(&key, &interval, movie, self.limit)?;
         }
         for (at, (flow, &index)) in self.flows.iter().zip(written).enumerate() {
             if let Some(first) = self.flows[..at].iter().position(|other| other.name == flow.name) {
@@ -247,15 +249,20 @@ impl Scenario {
             self.check_payload(index, flow)?;
             self.check_source(index, flow)?;
             self.check_times(index, flow)?;
-            if !admits_a_packet(&self.network.wire.queue, flow.mtu) {
-                let shown = format!("\"{}\"", self.network.wire.queue.show());
+            self.check_hosts(index, flow)?;
+            let narrow = |(_, wire): &(String, &Wire)| !admits_a_packet(&wire.queue, flow.mtu);
+            if let Some((key, wire)) = self.network.wires().into_iter().find(narrow) {
+                let shown = format!("\"{}\"", wire.queue.show());
                 let allowed = format!("room for a packet of {} bytes, the mtu of flow {}", flow.mtu, flow.name);
-                return Err(ScenarioError::value("network.wire.queue", shown, allowed));
+                return Err(ScenarioError::value(&format!("{key}.queue"), shown, allowed));
             }
             let largest = DataSize::from_bytes(u64::from(flow.mtu));
-            if let Some((key, burst)) = self.network.wire.bursts().find(|(_, burst)| *burst < largest) {
-                let allowed = format!("at least a packet of {} bytes, the mtu of flow {}", flow.mtu, flow.name);
-                return Err(ScenarioError::value(key, format!("\"{}\"", burst.show()), allowed));
+            for (key, wire) in self.network.wires() {
+                if let Some((bucket, burst)) = wire.bursts().find(|(_, burst)| *burst < largest) {
+                    let (key, shown) = (format!("{key}.{bucket}"), format!("\"{}\"", burst.show()));
+                    let allowed = format!("at least a packet of {} bytes, the mtu of flow {}", flow.mtu, flow.name);
+                    return Err(ScenarioError::value(&key, shown, allowed));
+                }
             }
         }
         Ok(())
@@ -296,14 +303,45 @@ impl Scenario {
 
     /// Senders of their own share one channel only in one network, and only on the wireless side of the access point.
     fn check_station(&self, index: usize, flow: &Flow) -> Result<(), ScenarioError> {
-        let wireless =
-            self.network.kind == NetworkKind::Wifi && self.network.bottleneck == BottleneckPlace::LocalDevice;
+        let path = self.network.as_path();
+        let wireless = path.is_some_and(|path| path.wifi.is_some() && self.network.holds_packets_of(None));
         if flow.station == 0 || (self.layout == Layout::Together && wireless) {
             return Ok(());
         }
         let allowed = "0, or more with layout = \"together\", network.kind = \"wifi\" and \
                        network.bottleneck = \"local-device\"";
         Err(ScenarioError::value(&format!("flow.{index}.station"), flow.station, allowed))
+    }
+
+    /// In a graph a flow goes from one of its nodes to another; else there is but one way.
+    fn check_hosts(&self, index: usize, flow: &Flow) -> Result<(), ScenarioError> {
+        let ends = [("from", &flow.from), ("to", &flow.to)];
+        let Some(graph) = self.network.as_graph() else {
+            return match ends.into_iter().find(|(_, node)| node.is_some()) {
+                None => Ok(()),
+                Some((end, _)) => {
+                    let problem = "means nothing without nodes; it is a key with network.kind = \"graph\"";
+                    Err(ScenarioError::new(format!("flow.{index}.{end}"), problem))
+                }
+            };
+        };
+        let nodes = graph.nodes();
+        for (end, node) in ends {
+            let (key, allowed) =
+                (format!("flow.{index}.{end}"), format!("a node of the network: {}", nodes.join(", ")));
+            match node {
+                None => return Err(ScenarioError::missing(&key, allowed)),
+                Some(node) if !nodes.contains(&node.as_str()) => {
+                    return Err(ScenarioError::value(&key, format!("\"{node}\""), allowed));
+                }
+                Some(_) => {}
+            }
+        }
+        if flow.from == flow.to {
+            let shown = format!("\"{}\"", flow.to.as_deref().unwrap_or_default());
+            return Err(ScenarioError::value(&format!("flow.{index}.to"), shown, "another node than that of from"));
+        }
+        Ok(())
     }
 }
 

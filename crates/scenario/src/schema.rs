@@ -14,10 +14,14 @@ pub fn json_schema() -> Value {
     leave_out_instead_of_null(&mut schema);
     schema["required"] = json!(["flow"]);
     add_what_is_resolved(&mut schema["$defs"]["Flow"]["properties"]);
+    add_both_directions(&mut schema["$defs"]);
     if let Some(definitions) = schema["$defs"].as_object_mut() {
         for (name, definition) in definitions {
             let required: &[&str] = match name.as_str() {
                 "Flow" => &["transport"],
+                "GraphNetwork" => &["kind", "link"],
+                "WiredLink" => &["between"],
+                "Cell" => &["access_point", "stations"],
                 "Oven" => &["on"],
                 "GilbertElliott" => &["good_to_bad", "bad_to_good"],
                 "FramingTable" => &["kind"],
@@ -42,6 +46,14 @@ fn add_what_is_resolved(flow: &mut Value) {
     });
     let number = flow["station"].take();
     flow["station"] = json!({ "description": number["description"], "anyOf": [number, { "const": OWN_STATION }] });
+}
+
+/// What is said of a link holds for both of its directions.
+fn add_both_directions(definitions: &mut Value) {
+    let direction = definitions["LinkDirection"]["properties"].clone();
+    if let (Some(link), Value::Object(keys)) = (definitions["WiredLink"]["properties"].as_object_mut(), direction) {
+        link.extend(keys);
+    }
 }
 
 /// What is optional is left out: TOML has no null.

@@ -40,12 +40,13 @@ fn a_flow_is_enough() {
     assert_eq!(scenario.name, "scenario");
     assert_eq!(scenario.limit, Some(Duration::from_secs(300)));
     assert_eq!(scenario.movie.bitrate, Some(Bitrate::from_mbps(6)));
-    assert_eq!(scenario.network.bottleneck, BottleneckPlace::LocalDevice);
-    let wifi = scenario.network.wifi.as_ref().unwrap();
+    assert_eq!(scenario.network.as_path().unwrap().bottleneck, BottleneckPlace::LocalDevice);
+    let wifi = scenario.network.as_path().unwrap().wifi.as_ref().unwrap();
     assert_eq!((wifi.retry, wifi.rate), (4, WifiRate::Auto));
-    assert_eq!(with(&[("network.wifi.retry", "0")]).unwrap().network.wifi.unwrap().retry, 0);
+    assert_eq!(with(&[("network.wifi.retry", "0")]).unwrap().network.as_path().unwrap().wifi.clone().unwrap().retry, 0);
     let wired = with(&[("network.kind", "wired")]).unwrap().network;
-    assert_eq!((wired.bottleneck, wired.wifi), (BottleneckPlace::Remote, None));
+    let wired = wired.as_path().unwrap();
+    assert_eq!((wired.bottleneck, wired.wifi.as_ref()), (BottleneckPlace::Remote, None));
 }
 
 fn flow_of(transport: &str) -> Flow {
@@ -53,7 +54,7 @@ fn flow_of(transport: &str) -> Flow {
 }
 
 fn common(transport: TransportKind, device_queue: u32, kind: FlowKind) -> Flow {
-    Flow { name: transport.to_string(), station: 0, mtu: 1_500, device_queue, kind }
+    Flow { name: transport.to_string(), from: None, to: None, station: 0, mtu: 1_500, device_queue, kind }
 }
 
 #[test]
@@ -189,7 +190,7 @@ fn unknown_keys_are_named_with_the_nearest_known_one() {
     let error = with(&[("network.wifi.colour", "blue")]).unwrap_err().to_string();
     assert!(!error.contains("did you mean"), "{error}");
     let of_levels = parse("[[flow]]\ntransport = \"vtp\"\npacket = \"full\"").unwrap_err().to_string();
-    let keys = "name, transport, count, station, mtu, device_queue, send_buffer, start, start_within, ack_every, \
+    let keys = "name, transport, count, from, to, station, mtu, device_queue, send_buffer, start, start_within, ack_every, \
                 estimate, estimate_header, alpha, step, send_tick, receive_tick";
     assert!(of_levels.ends_with(&format!("here: {keys}")), "{of_levels}");
     assert!(!of_levels.contains("did you mean"), "{of_levels}: it would be refused, too");
@@ -443,7 +444,7 @@ fn what_the_text_does_not_say_comes_from_its_origin() {
     let text = format!("movie.source = \"film.m2v\"\nnetwork.wire.trace = \"lte.down\"\n{FLOW}");
     let scenario = Scenario::parse_from(&text, &[], origin).unwrap();
     assert_eq!((scenario.name.as_str(), scenario.movie.source.as_deref()), ("my-film", Some("/films/film.m2v")));
-    assert_eq!(scenario.network.wire.trace.as_deref(), Some("/films/lte.down"));
+    assert_eq!(scenario.network.as_path().unwrap().wire.trace.as_deref(), Some("/films/lte.down"));
     assert_eq!((scenario.movie.bitrate, scenario.movie.duration), (None, None));
     assert_eq!(scenario.limit, Some(Duration::from_secs(100)));
     assert_eq!(parse(FLOW).unwrap().seeded(7), with(&[("seed", "7")]));
@@ -464,10 +465,10 @@ fn a_recorded_link_has_no_rate_beside_it() {
     let both = [("network.wire.trace", "lte.down"), ("network.wire.rate", "6 Mbit/s")];
     assert_refused(with(&both), "network.wire.rate", &["6 Mbit/s", "network.wire.trace = \"lte.down\""]);
     let recorded = with(&both[..1]).unwrap();
-    assert_eq!(recorded.network.wire.rate, None);
+    assert_eq!(recorded.network.as_path().unwrap().wire.rate, None);
     assert!(!recorded.to_toml().contains("100 Mbit/s"), "{}", recorded.to_toml());
-    assert_eq!(with(&both[1..]).unwrap().network.wire.rate, Some(Bitrate::from_mbps(6)));
-    assert_eq!(parse(FLOW).unwrap().network.wire.rate, Some(Bitrate::from_mbps(100)));
+    assert_eq!(with(&both[1..]).unwrap().network.as_path().unwrap().wire.rate, Some(Bitrate::from_mbps(6)));
+    assert_eq!(parse(FLOW).unwrap().network.as_path().unwrap().wire.rate, Some(Bitrate::from_mbps(100)));
 }
 
 /// Just what is allowed there: a codec of ladders is none of movies, and the other way.
@@ -567,7 +568,10 @@ fn the_schema_names_the_keys_that_are_read() {
     assert_eq!(keys(&schema), sorted(Scenario::KEYS));
     let tables = [
         ("Movie", Movie::KEYS),
-        ("Network", Network::KEYS),
+        ("PathNetwork", PathNetwork::KEYS),
+        ("GraphNetwork", GraphNetwork::KEYS),
+        ("WiredLink", &[WiredLink::OWN_KEYS, LinkDirection::OWN_KEYS, Wire::KEYS].concat()),
+        ("Cell", Cell::KEYS),
         ("Wifi", Wifi::KEYS),
         ("Oven", Oven::KEYS),
         ("Sniffer", Sniffer::KEYS),
@@ -688,8 +692,10 @@ proptest! {
         bitrate in rate(), capture in probability(), retry: u8,
     ) {
         let mut scenario = parse(FLOW).unwrap();
-        (scenario.seed, scenario.network.wire, scenario.flows, scenario.movie.bitrate) = (seed, wire, vec![flow], Some(bitrate));
-        let wifi = scenario.network.wifi.as_mut().unwrap();
+        (scenario.seed, scenario.flows, scenario.movie.bitrate) = (seed, vec![flow], Some(bitrate));
+        let Network::Path(network) = &mut scenario.network else { unreachable!("the default is a path") };
+        network.wire = wire;
+        let wifi = network.wifi.as_mut().unwrap();
         (wifi.retry, wifi.error_floor, wifi.oven, wifi.sniffer) = (retry, error_floor, Some(oven), Some(Sniffer { capture }));
         let toml = scenario.to_toml();
         prop_assert_eq!(&parse(&toml).unwrap(), &scenario, "{}", toml);
@@ -790,7 +796,7 @@ fn a_discipline_is_a_word_or_a_table_with_its_numbers() {
         let text = format!(
             "[network]\nkind = \"wired\"\n[network.wire]\nqueue_discipline = {written}\n[[flow]]\ntransport = \"udp\""
         );
-        parse(&text).map(|scenario| scenario.network.wire.queue_discipline)
+        parse(&text).map(|scenario| scenario.network.as_path().unwrap().wire.queue_discipline)
     };
     for discipline in Discipline::ALL {
         assert_eq!(read(&format!("\"{}\"", discipline.as_str())).unwrap(), *discipline);
@@ -820,7 +826,7 @@ fn a_discipline_is_a_word_or_a_table_with_its_numbers() {
 fn a_line_has_a_framing_by_word_by_bytes_or_by_both() {
     let read = |written: &str| {
         let text = format!("[network]\nkind = \"wired\"\n[network.wire]\n{written}\n[[flow]]\ntransport = \"udp\"");
-        parse(&text).map(|scenario| scenario.network.wire)
+        parse(&text).map(|scenario| scenario.network.as_path().unwrap().wire.clone())
     };
     let bytes = DataSize::from_bytes;
     for (written, expected) in [

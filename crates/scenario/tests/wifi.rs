@@ -34,7 +34,7 @@ fn carrier_sense_is_a_time_up_to_a_slot_and_by_default_the_standards() {
         [(&[], 20, 5, 20), (&[g], 9, 5, 9), (&[g, protected], 20, 5, 20), (&[(STANDARD, "802.11a")], 6, 2, 9)];
     for (network, both, turnaround, slot) in rows {
         let micros = |more: &[(&str, &str)]| {
-            let wifi = accepted(&[network, more].concat()).network.wifi.unwrap();
+            let wifi = accepted(&[network, more].concat()).network.as_path().unwrap().wifi.clone().unwrap();
             wifi.carrier_sense.as_nanos() as f64 / 1000.0
         };
         assert_eq!(micros(&[]), f64::from(both));
@@ -91,13 +91,13 @@ fn protection_and_preamble_belong_to_their_standards() {
 #[test]
 fn contenders_and_the_access_points_retry_value_are_bounded() {
     let scenario = accepted(&[("network.wifi.contenders", "250"), ("network.wifi.contender_packet", "40 B")]);
-    assert_eq!(scenario.network.wifi.unwrap().contenders, 250);
+    assert_eq!(scenario.network.as_path().unwrap().wifi.clone().unwrap().contenders, 250);
     refused(&[("network.wifi.contenders", "251")], "network.wifi.contenders", &["251", "0 to 250"]);
     let packet = "network.wifi.contender_packet";
     for size in ["27 B", "2297 B", "1 MB"] {
         refused(&[(packet, size)], packet, &["28 B", "2296 B"]);
     }
-    let wifi = |overrides: &[(&str, &str)]| accepted(overrides).network.wifi.unwrap();
+    let wifi = |overrides: &[(&str, &str)]| accepted(overrides).network.as_path().unwrap().wifi.clone().unwrap();
     assert_eq!(wifi(&[]).access_point_retry, None);
     assert_eq!(wifi(&[("network.wifi.access_point_retry", "7")]).access_point_retry, Some(7));
     refused(&[("network.wifi.access_point_retry", "256")], "network.wifi.access_point_retry", &["0 to 255"]);

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::PathBuf;
 
-use framewire_link::{BottleneckPlace, NodeId};
+use framewire_link::NodeId;
 use framewire_recording::WriteError;
 use framewire_recording::record::{AirCounts, RateSample};
 use framewire_scenario::Scenario;
@@ -12,7 +12,7 @@ use framewire_session::FlowSetup;
 use framewire_session::half::End;
 use framewire_session::lifecycle::{FlowOutcome, MovieSink, ReceivedMovie};
 use framewire_units::{Duration, Seed, Timestamp};
-use framewire_world::{FlowPackets, network_model, received_file, received_sound};
+use framewire_world::{FlowPackets, HopNames, network_model, received_file, received_sound};
 
 use crate::cancel::Cancel;
 use crate::error::SimError;
@@ -61,9 +61,10 @@ impl GroupRun {
     ) -> Result<Self, SimError> {
         let settings: Vec<_> = group.iter().map(|&flow| &scenario.flows[flow]).collect();
         let mut network = network_model(scenario, &settings).map_err(|error| SimError::Input(error.to_string()))?;
-        let local = scenario.network.bottleneck == BottleneckPlace::LocalDevice;
+        let paths = flow_paths(scenario, &settings);
+        let local = paths.iter().any(|path| path.is_local);
         // The transmissions of a sending interface are counted also where no packet table is kept.
-        let deliveries = options.packets || local || scenario.network.wifi.is_some();
+        let deliveries = options.packets || local || scenario.network.wireless().next().is_some();
         network.record_deliveries(deliveries);
         let largest_packet = settings.iter().map(|flow| flow.mtu).max().unwrap_or(1_500);
         let mut places = vec![0; scenario.flows.len()];
@@ -73,15 +74,14 @@ impl GroupRun {
             let setup = &setups[number];
             let sound = sound_sink(&options.received, setup)?;
             let received = [sink(&options.received, setup)?, sound].map(ReceivedMovie::new);
-            let sender = NodeId::station(u16::from(setup.settings().station));
-            let path = FlowPath { sender, receiver: NodeId::RECEIVER, is_local: local };
-            flows.push(Flow::new(scenario, setup, (number, path), largest_packet, received)?);
+            flows.push(Flow::new(scenario, setup, (number, paths[place]), largest_packet, received)?);
         }
         let recording = Recording {
             keep_all: options.packets,
             deliveries,
-            sniffed: scenario.network.wifi.as_ref().is_some_and(|wifi| wifi.sniffer.is_some()),
+            sniffed: scenario.network.wireless().any(|wifi| wifi.sniffer.is_some()),
             scratch: options.scratch.clone(),
+            hops: HopNames::of(scenario),
         };
         let recorder = PacketRecorder::new(
             recording,
@@ -260,6 +260,23 @@ impl GroupRun {
         });
         ended.collect()
     }
+}
+
+/// Between which nodes the packets of these flows travel.
+fn flow_paths(scenario: &Scenario, flows: &[&framewire_scenario::Flow]) -> Vec<FlowPath> {
+    let path = |flow: &&framewire_scenario::Flow| {
+        let is_local = scenario.network.holds_packets_of(flow.from.as_deref());
+        let Some(graph) = scenario.network.as_graph() else {
+            let sender = NodeId::station(u16::from(flow.station));
+            return FlowPath { sender, receiver: NodeId::RECEIVER, is_local };
+        };
+        let node = |name: &Option<String>| {
+            let number = name.as_deref().and_then(|name| graph.number_of(name));
+            NodeId(number.expect("invariant: a flow of a graph goes from a node to another"))
+        };
+        FlowPath { sender: node(&flow.from), receiver: node(&flow.to), is_local }
+    };
+    flows.iter().map(path).collect()
 }
 
 /// The limit of a scenario that was resolved before the length of its movie was known.

@@ -11,7 +11,7 @@ use framewire_session::half::End;
 use framewire_session::{Carries, ChannelSetup};
 use framewire_transport::{CLOCK_WRAP, DatagramNumber};
 use framewire_units::DataSize;
-use framewire_world::{FlowPackets, PacketDescription, Sequence, port};
+use framewire_world::{FlowPackets, HopNames, PacketDescription, Sequence, port};
 
 use crate::packet_content::{Body, PacketContent};
 use crate::wires::{Recorder, Wires};
@@ -53,6 +53,8 @@ pub(crate) struct Recording {
     pub(crate) sniffed: bool,
     /// Where a table too long for the memory goes.
     pub(crate) scratch: Option<Arc<Path>>,
+    /// What the hops are called.
+    pub(crate) hops: HopNames,
 }
 
 /// Keeps the verdicts of all packets, or of those that were dropped: a ledger is the same either way, because what was
@@ -95,7 +97,8 @@ impl PacketRecorder {
             transmissions: TransmissionCounts::default(),
             captured: TransmissionCounts::default(),
             crossed_device: false,
-            table: FlowPackets::new(port(number), recording.sniffed, recording.scratch.as_ref()),
+            table: FlowPackets::new(port(number), recording.sniffed, recording.scratch.as_ref())
+                .with_hops(recording.hops.clone()),
         };
         let flows = flows.into_iter().enumerate().map(flow).collect();
         Self { recording, first: 0, held: VecDeque::new(), flows }

@@ -60,7 +60,7 @@ impl FlowPath {
     }
 
     /// The nodes that a packet of this end comes from and goes to.
-    fn from_and_to(self, end: End) -> (NodeId, NodeId) {
+    fn nodes(self, end: End) -> (NodeId, NodeId) {
         match end {
             End::Sender => (self.sender, self.receiver),
             End::Receiver => (self.receiver, self.sender),
@@ -139,7 +139,7 @@ impl<P: Carried, R: Recorder<P>> Wires<P, R> {
         let flow = content.connection() << 1 | u32::from(end == End::Receiver);
         let ecn = content.ecn();
         self.window.push_back(Some(InNetwork { content, from: end, held, done: false }));
-        let (from, to) = path.from_and_to(end);
+        let (from, to) = path.nodes(end);
         let packet = Packet { to, ecn, flow, ..Packet::new(PacketId(id), size) };
         self.network.handle_packet(now, now, from, packet);
         self.take_verdicts();

@@ -179,9 +179,10 @@ fn ladder_json(file: &Path, ladder: &LadderContent) -> Value {
 }
 
 fn interference(scenario: &Scenario) -> Vec<[f64; 2]> {
-    let oven = scenario.network.wifi.as_ref().and_then(|wifi| wifi.oven.as_ref());
-    let on = oven.map(|oven| oven.on.as_slice()).unwrap_or_default();
-    on.iter().map(|interval| [interval.start.as_secs_f64(), interval.end.as_secs_f64()]).collect()
+    let ovens = scenario.network.wireless().filter_map(|wifi| wifi.oven.as_ref());
+    let mut on: Vec<_> = ovens.flat_map(|oven| &oven.on).collect();
+    on.sort_by_key(|interval| interval.start);
+    on.into_iter().map(|interval| [interval.start.as_secs_f64(), interval.end.as_secs_f64()]).collect()
 }
 
 #[cfg(test)]

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use framewire_link::{DropCause, Hop, HopRecord, Outcome, PacketId};
-use framewire_recording::record::{FIRST_OF_SOUND, LossPlace, PacketRecord, ReleaseRecord};
+use framewire_link::{HopRecord, Outcome, PacketId};
+use framewire_recording::record::{FIRST_OF_SOUND, PacketRecord, ReleaseRecord};
 use framewire_recording::spool::Spool;
 
 use crate::groups::sound_port;
+use crate::hops::HopNames;
 
 /// A packet as every world can describe it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +56,7 @@ const CLOCK_WRAP: u64 = 300 << 33;
 #[derive(Debug)]
 pub struct FlowPackets {
     port: u16,
+    hops: HopNames,
     sniffed: bool,
     /// With which sequence numbers of RTP its movie and its sound begin.
     first_sequences: [u16; 2],
@@ -73,13 +75,20 @@ impl FlowPackets {
     pub fn new(port: u16, sniffed: bool, scratch: Option<&Arc<Path>>) -> Self {
         let extenders = BTreeMap::new();
         let (records, releases) = (Spool::in_directory(scratch.cloned()), Spool::in_directory(scratch.cloned()));
-        Self { port, sniffed, first_sequences: [0; 2], extenders, has_clock_references: false, records, releases }
+        let hops = HopNames::default();
+        Self { port, hops, sniffed, first_sequences: [0; 2], extenders, has_clock_references: false, records, releases }
     }
 
     /// The same of a flow whose packets of RTP begin with these numbers, of the movie and of the sound: they are counted from there.
     #[must_use]
     pub fn beginning_with(self, first_sequences: [u16; 2]) -> Self {
         Self { first_sequences, ..self }
+    }
+
+    /// The same in a network whose links have these names.
+    #[must_use]
+    pub fn with_hops(self, hops: HopNames) -> Self {
+        Self { hops, ..self }
     }
 
     /// Whether a packet came whose place is given by a clock reference ([`Sequence::Clock`]).
@@ -118,12 +127,18 @@ impl FlowPackets {
         let (sequence, sniffed) = (extender.extend(packet.sequence, first), self.sniffed);
         self.has_clock_references |= matches!(packet.sequence, Sequence::Clock(_));
         let sequence = sequence.map(|number| if is_sound { FIRST_OF_SOUND + number } else { number });
-        hops.iter().map(move |hop| record(packet, hop, sequence, sniffed))
+        let names = self.hops.clone();
+        hops.iter().map(move |hop| record(&names, packet, hop, sequence, sniffed))
     }
 }
 
-fn record(packet: &PacketDescription, hop: &HopRecord, sequence: Option<u64>, sniffed: bool) -> PacketRecord {
-    let wireless = matches!(hop.hop, Hop::SenderDevice | Hop::AccessPoint);
+fn record(
+    names: &HopNames,
+    packet: &PacketDescription,
+    hop: &HopRecord,
+    sequence: Option<u64>,
+    sniffed: bool,
+) -> PacketRecord {
     PacketRecord {
         packet: packet.id.0,
         forward: packet.forward,
@@ -131,38 +146,18 @@ fn record(packet: &PacketDescription, hop: &HopRecord, sequence: Option<u64>, sn
         size: packet.size,
         sequence,
         payload: packet.payload,
-        hop: match hop.hop {
-            Hop::SenderDevice => "sender-device",
-            Hop::AccessPoint => "access-point",
-            Hop::Bottleneck => "bottleneck",
-            Hop::Wire => "wire",
-        },
+        hop: names.name(hop.hop),
         enqueued: hop.enqueued,
         started: hop.started,
         finished: hop.finished,
         transmissions: hop.transmissions.to_vec(),
         dropped: match hop.outcome {
             Outcome::Delivered => None,
-            Outcome::Dropped(cause) => Some(place_and_cause(hop.hop, cause)),
+            Outcome::Dropped(cause) => Some(names.place_and_cause(hop.hop, cause)),
         },
         marked: hop.marked,
         clamped: hop.clamped,
-        sniffed: (sniffed && wireless).then_some(packet.sniffed),
-    }
-}
-
-/// Where, in the thesis' five places, a drop on a hop happened, and why.
-pub fn place_and_cause(hop: Hop, cause: DropCause) -> (LossPlace, &'static str) {
-    match (cause, hop) {
-        (DropCause::QueueFull, Hop::SenderDevice) => (LossPlace::SenderSocket, "queue full"),
-        (DropCause::QueueFull, _) => (LossPlace::IntermediateQueue, "queue full"),
-        (DropCause::ActiveQueueManagement, Hop::SenderDevice) => (LossPlace::SenderSocket, "active queue management"),
-        (DropCause::ActiveQueueManagement, _) => (LossPlace::IntermediateQueue, "active queue management"),
-        (DropCause::Policed, Hop::SenderDevice) => (LossPlace::SenderSocket, "policed"),
-        (DropCause::Policed, _) => (LossPlace::IntermediateQueue, "policed"),
-        (DropCause::RetryLimit, _) => (LossPlace::Link, "retry limit"),
-        (DropCause::RandomLoss, _) => (LossPlace::Link, "random loss"),
-        (DropCause::Outage, _) => (LossPlace::Link, "outage"),
+        sniffed: (sniffed && names.is_wireless(hop.hop)).then_some(packet.sniffed),
     }
 }
 
@@ -202,6 +197,8 @@ impl Extender {
 
 #[cfg(test)]
 mod tests {
+    use framewire_link::{DropCause, Hop};
+    use framewire_recording::record::LossPlace;
     use framewire_units::{DataSize, Timestamp};
 
     use super::*;
@@ -231,12 +228,12 @@ mod tests {
 
     #[test]
     fn a_drop_names_one_of_the_five_places() {
-        assert_eq!(place_and_cause(Hop::SenderDevice, DropCause::QueueFull).0, LossPlace::SenderSocket);
-        assert_eq!(place_and_cause(Hop::AccessPoint, DropCause::QueueFull).0, LossPlace::IntermediateQueue);
-        let managed = |hop| place_and_cause(hop, DropCause::ActiveQueueManagement).0;
-        assert_eq!(managed(Hop::SenderDevice), LossPlace::SenderSocket);
-        assert_eq!(managed(Hop::Bottleneck), LossPlace::IntermediateQueue);
-        assert_eq!(place_and_cause(Hop::SenderDevice, DropCause::RetryLimit).0, LossPlace::Link);
+        let of = |hop, cause| HopNames::default().place_and_cause(hop, cause).0;
+        assert_eq!(of(Hop::SenderDevice, DropCause::QueueFull), LossPlace::SenderSocket);
+        assert_eq!(of(Hop::AccessPoint, DropCause::QueueFull), LossPlace::IntermediateQueue);
+        assert_eq!(of(Hop::SenderDevice, DropCause::ActiveQueueManagement), LossPlace::SenderSocket);
+        assert_eq!(of(Hop::Bottleneck, DropCause::ActiveQueueManagement), LossPlace::IntermediateQueue);
+        assert_eq!(of(Hop::SenderDevice, DropCause::RetryLimit), LossPlace::Link);
     }
 
     #[test]

@@ -133,13 +133,12 @@ def program_fingerprint() -> str:
 
 def _identity(scenario: Scenario, movie: str, program: str, kept: Kept) -> str:
     """What the result of a cell depends on; not its name, and of files not where they are but what is in them."""
-    trace = scenario.network.wire.trace
     document = {
         "format": IDENTITY_FORMAT,
         "program": program,
         "movie": movie,
         "packets": kept.packets,
-        "scenario": json.loads(scenario.parsed.identity(None if trace is None else sha256(trace))),
+        "scenario": json.loads(scenario.parsed.identity({trace: sha256(trace) for trace in scenario.network.traces})),
         **({"flows": True} if kept.flows else {}),
         **({} if kept.rates_s is None else {"rates_s": kept.rates_s}),
     }

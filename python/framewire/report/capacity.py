@@ -58,9 +58,10 @@ class Link:
 
 def of_link(run: ReportRun) -> Link | None:
     """The link of a wired run; None over 802.11, where what can be carried is a matter of each packet."""
-    if run.network is None or run.network.kind != "wired":
+    path = None if run.network is None else run.network.path
+    if path is None or path.wifi is not None:
         return None
-    wire = run.network.wire
+    wire = path.wire
     return Link(wire.rate, wire.rate_bps, wire.trace, wire.outages, run.movie_seconds)
 
 

@@ -15,7 +15,7 @@ from framewire import (
 from framewire.report import endings, facts
 from framewire.report.data import ReportRun
 from framewire.report.metrics import unseen_latency_ms
-from framewire.scenario import BurstLoss
+from framewire.scenario import BurstLoss, Wire
 
 
 def caveats(run: ReportRun, problems: dict[str, str], unscored: str | None = None) -> list[Markup]:
@@ -159,11 +159,19 @@ def drawn_by_chance(run: ReportRun) -> bool:
 
 def network_draws(run: ReportRun) -> bool:
     """Whether the network depends on the seed: a wireless hop, random loss or jitter; nothing said counts as drawn."""
-    if run.network is None or run.network.kind != "wired":
+    if run.network is None:
         return True
-    loss = run.network.wire.loss
+    path = run.network.path
+    if run.network.cells or (path is not None and path.wifi is not None):
+        return True
+    wires = [wire for link in run.network.wired for wire in (link.forward, link.backward)]
+    return any(_wire_draws(wire) for wire in (wires if path is None else [path.wire]))
+
+
+def _wire_draws(wire: Wire) -> bool:
+    loss = wire.loss
     most = max(loss.loss_good, loss.loss_bad) if isinstance(loss, BurstLoss) else loss
-    return most > 0 or run.network.wire.jitter_s > 0
+    return most > 0 or wire.jitter_s > 0
 
 
 def hosts_draw(run: ReportRun) -> str | None:

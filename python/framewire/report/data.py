@@ -16,7 +16,7 @@ from framewire.report.by_flow import ByFlow, Quantity, cut
 from framewire.report.palette import Look, looks
 from framewire.results import RunDirectory
 from framewire.run_description import rate_number
-from framewire.scenario import AdaptiveFlow, BulkFlow, Network, Scenario, read
+from framewire.scenario import AdaptiveFlow, BulkFlow, Network, Scenario, Wifi, read
 from framewire.scenario import Flow as ScenarioFlow
 from framewire.transports import ADAPTIVE, BULK, EXTERNAL, current_name, fetches_file
 
@@ -143,8 +143,7 @@ class ReportRun:
         """When something disturbed the link, in seconds of the run."""
         given = self.info.get("interference")
         if given is None:
-            wifi = None if self.network is None else self.network.wifi
-            given = [] if wifi is None else wifi.oven
+            given = [span for wifi in self.wireless for span in wifi.oven]
         return [(float(span[0]), float(span[1])) for span in given if len(span) == 2]
 
     @property
@@ -201,7 +200,16 @@ class ReportRun:
     @property
     def has_air(self) -> bool:
         """Packets may have been sent over the air of a link that was made."""
-        return not self.real and (self.network is None or self.network.kind == "wifi")
+        return not self.real and (self.network is None or bool(self.wireless))
+
+    @property
+    def wireless(self) -> list[Wifi]:
+        """The wireless hops of its network."""
+        if self.network is None:
+            return []
+        path = self.network.path
+        own = None if path is None else path.wifi
+        return [*([] if own is None else [own]), *(cell.wifi for cell in self.network.cells)]
 
     @property
     def network(self) -> Network | None:

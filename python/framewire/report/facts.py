@@ -11,7 +11,7 @@ from framewire.report.capacity import of_link
 from framewire.report.cut_stream import codec_name
 from framewire.report.data import Flow, ReportRun
 from framewire.report.reference_pictures import ELEMENTARY_STREAMS
-from framewire.scenario import BulkFlow, BurstLoss, Wifi, Wire
+from framewire.scenario import BulkFlow, BurstLoss, Network, Wifi, Wire
 from framewire.transports import EXTERNAL
 
 __all__ = ["facts"]
@@ -122,10 +122,26 @@ def network(run: ReportRun) -> str:
     of = run.network
     if of is None:
         return ""
-    bottleneck, wire = f"bottleneck {of.bottleneck}", ", ".join(wire_in_words(run, of.wire))
-    if of.wifi is None:
+    if of.path is None:
+        return graph(run, of)
+    bottleneck, wire = f"bottleneck {of.path.bottleneck}", ", ".join(wire_in_words(run, of.path.wire))
+    if of.path.wifi is None:
         return f"wired, {wire}, {bottleneck}"
-    return f"{', '.join((of.kind, *air(of.wifi), bottleneck))}; behind it a wire: {wire}"
+    return f"{', '.join((of.kind, *air(of.path.wifi), bottleneck))}; behind it a wire: {wire}"
+
+
+def graph(run: ReportRun, of: Network) -> str:
+    """The links of a network of several, each with its nodes and what it does in either direction."""
+    links = []
+    for link in of.wired:
+        ways = [", ".join(wire_in_words(run, wire)) for wire in (link.forward, link.backward)]
+        first, second = link.between
+        told = f"{first} to {second} {ways[0]}" + (", back the same" if ways[0] == ways[1] else f"; back {ways[1]}")
+        links.append(f"{link.name}: {told}")
+    for cell in of.cells:
+        stations = ", ".join(cell.stations)
+        links.append(f"{cell.name}: {', '.join(air(cell.wifi))}, between {cell.access_point} and {stations}")
+    return f"{len(of.nodes)} nodes; " + ". ".join(links)
 
 
 def air(wifi: Wifi) -> list[str]:
@@ -158,7 +174,7 @@ def managed(of: Wire | Wifi) -> str:
 
     >>> from framewire.scenario import load
     >>> codel = load({"network": {"wire": {"queue_discipline": "codel"}}, "flow": [{"transport": "udp"}]})
-    >>> managed(codel.network.wire)
+    >>> managed(codel.network.path.wire)
     ', codel'
     """
     return "" if of.queue_discipline == "drop-tail" else f", {of.queue_discipline}"

@@ -99,5 +99,5 @@ def competition(run: ReportRun) -> list[Markup]:
         brought = "nothing" if not rate else f"{rate / 1e6:.2f} Mbit/s"
         got.append(Markup("<b>{}</b> {}").format(flow.name, brought))
     link = of_link(run)
-    of = Markup("") if link is None else Markup(" of a link of {}").format(link.in_words)
-    return [Markup("What each got, while it was there,{}: {}.").format(of, Markup(", ").join(got))]
+    of = Markup("") if link is None else Markup(", of a link of {}").format(link.in_words)
+    return [Markup("What each got while it was there{}: {}.").format(of, Markup(", ").join(got))]

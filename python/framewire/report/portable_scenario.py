@@ -62,8 +62,8 @@ def named(run: ReportRun) -> list[str | None]:
     """The files that the scenario names by keys of its own."""
     if run.scenario is None:
         return []
-    movie, wire = run.scenario.movie, run.scenario.network.wire
-    return [movie.source, movie.ladder, wire.trace]
+    movie = run.scenario.movie
+    return [movie.source, movie.ladder, *run.scenario.network.traces]
 
 
 def shortened(text: Any) -> str:

@@ -24,7 +24,7 @@ use std::time::Duration;
 
 use framewire_emu::{EmuError, Lane};
 use framewire_recording::record::{FlowStatus, FoundStream};
-use framewire_scenario::Network;
+use framewire_scenario::PathNetwork;
 use framewire_session::lifecycle::FlowOutcome;
 use framewire_session::{ContentLog, ReceiverLog, SenderLog};
 use framewire_units::Timestamp;
@@ -47,7 +47,7 @@ pub fn start_delay(flows: usize) -> Duration {
 }
 
 /// One-way delay of the network before the origin: what a small packet takes when nothing else is under way.
-pub fn idle_delay(network: &Network) -> Duration {
+pub fn idle_delay(network: &PathNetwork) -> Duration {
     /// DIFS, half of the first contention window, long preambles, a small packet and its acknowledgement at 11 Mbit/s.
     const WIRELESS: Duration = Duration::from_millis(1);
     network.wire.delay + if network.wifi.is_some() { WIRELESS } else { Duration::ZERO }

@@ -13,7 +13,7 @@ use framewire_transport::registry::payload_format;
 use framewire_units::Timestamp;
 use framewire_wire::rtp::RtpHeader;
 use framewire_wire::rtp_payload::PayloadFormat;
-use framewire_world::place_and_cause;
+use framewire_world::HopNames;
 
 use super::captured::for_each_sent;
 use crate::control::StopDeadline;
@@ -197,7 +197,7 @@ impl Way for Datagrams {
 fn verdict(packet: &PacketLog) -> Crossing {
     let dropped = packet.hops.iter().find_map(|hop| match hop.outcome {
         Outcome::Delivered => None,
-        Outcome::Dropped(cause) => Some(place_and_cause(hop.hop, cause)),
+        Outcome::Dropped(cause) => Some(HopNames::default().place_and_cause(hop.hop, cause)),
     });
     match (dropped, packet.delivered) {
         (Some((place, cause)), _) => Crossing::Lost(place, cause),

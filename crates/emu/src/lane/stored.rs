@@ -25,12 +25,28 @@ macro_rules! numbered {
     };
 }
 
-numbered!(number_of_hop, hop_of_number: Hop {
-    Hop::SenderDevice => 0,
-    Hop::AccessPoint => 1,
-    Hop::Bottleneck => 2,
-    Hop::Wire => 3,
-});
+/// Links of a graph have the numbers after those of the others.
+const FIRST_LINK: u16 = 4;
+
+fn number_of_hop(hop: Hop) -> u16 {
+    match hop {
+        Hop::SenderDevice => 0,
+        Hop::AccessPoint => 1,
+        Hop::Bottleneck => 2,
+        Hop::Wire => 3,
+        Hop::Link(number) => FIRST_LINK + number,
+    }
+}
+
+fn hop_of_number(number: u16) -> Hop {
+    match number {
+        0 => Hop::SenderDevice,
+        1 => Hop::AccessPoint,
+        2 => Hop::Bottleneck,
+        3 => Hop::Wire,
+        link => Hop::Link(link - FIRST_LINK),
+    }
+}
 
 numbered!(number_of_cause, cause_of_number: DropCause {
     DropCause::QueueFull => 0,
@@ -147,7 +163,7 @@ fn write_hop(record: &HopRecord, output: &mut Output<'_>) {
 }
 
 fn read_hop(packet: PacketId, input: &mut Input<'_>) -> HopRecord {
-    let (hop, size) = (hop_of_number(u8::read(input)), DataSize::from_bytes(u64::read(input)));
+    let (hop, size) = (hop_of_number(u16::read(input)), DataSize::from_bytes(u64::read(input)));
     let (enqueued, clamped, marked) = Spooled::read(input);
     let (started, finished) = Spooled::read(input);
     let transmissions: Rates = (0..u32::read(input)).map(|_| Bitrate::read(input)).collect();
@@ -166,7 +182,7 @@ mod tests {
     use super::*;
     use crate::lane::log::tests::{hop, packet};
 
-    const HOPS: [Hop; 4] = [Hop::SenderDevice, Hop::AccessPoint, Hop::Bottleneck, Hop::Wire];
+    const HOPS: [Hop; 5] = [Hop::SenderDevice, Hop::AccessPoint, Hop::Bottleneck, Hop::Wire, Hop::Link(7)];
     const OUTCOMES: [Outcome; 7] = [
         Outcome::Delivered,
         Outcome::Dropped(DropCause::QueueFull),
@@ -185,7 +201,7 @@ mod tests {
             number.is_multiple_of(every).then_some(release)
         };
         let verdict = |place: u64| HopRecord {
-            hop: HOPS[(number + place) as usize % 4],
+            hop: HOPS[(number + place) as usize % HOPS.len()],
             clamped: number.is_multiple_of(7),
             marked: number.is_multiple_of(11),
             started: number.is_multiple_of(3).then(|| Timestamp::from_micros(number)),

@@ -154,6 +154,9 @@ fn lane_configs(
     warm_up: Duration,
 ) -> Result<Vec<LaneConfig>, Failure> {
     let scenario = &plan.scenario;
+    let graph =
+        || Failure::input("scenario", "network.kind = \"graph\": only in the simulated world (--world simulated)");
+    let network = scenario.network.as_path().ok_or_else(graph)?;
     let capture_size = captures::size(directory, groups.len());
     let lane = |group: &Vec<usize>| {
         let flows: Vec<&scenario::Flow> = group.iter().map(|&flow| &scenario.flows[flow]).collect();
@@ -161,9 +164,9 @@ fn lane_configs(
         let name = group_name(scenario, group);
         let model: Box<dyn LinkModel> = match warm_up {
             Duration::ZERO => Box::new(model),
-            _ => Box::new(WarmUp::new(model, warm_up, external::idle_delay(&scenario.network))),
+            _ => Box::new(WarmUp::new(model, warm_up, external::idle_delay(network))),
         };
-        let mut config = LaneConfig::new(name.clone(), model, scenario.network.bottleneck);
+        let mut config = LaneConfig::new(name.clone(), model, network.bottleneck);
         config.mtu = flows.iter().map(|flow| flow.mtu).max().unwrap_or(1_500);
         let applications = has_applications(flows);
         config.capture =

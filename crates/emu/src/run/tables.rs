@@ -72,7 +72,7 @@ impl LaneTables {
     /// # Errors
     /// When the thread cannot be started.
     pub fn follow(source: LaneSource<'_>) -> Result<Self, Failure> {
-        let sniffed = source.scenario.network.wifi.as_ref().is_some_and(|wifi| wifi.sniffer.is_some());
+        let sniffed = source.scenario.network.wireless().any(|wifi| wifi.sniffer.is_some());
         let flow = |&flow: &usize| {
             let setup = &source.setups[flow];
             let by_datagrams = matches!(setup, FlowSetup::Datagram(_) | FlowSetup::Adaptive(_));

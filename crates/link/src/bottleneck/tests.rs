@@ -262,7 +262,7 @@ proptest! {
         let mut waiting = std::collections::BTreeMap::new();
         let (mut now, mut dropped) = (Timestamp::ZERO, Vec::new());
         for (id, (arrives, nanos, flow, ecn)) in (0u64..).zip(steps) {
-            now = now + Duration::from_nanos(nanos);
+            now += Duration::from_nanos(nanos);
             let size = DataSize::from_bytes(28 + nanos % 1472);
             if arrives {
                 let packet = Queued::new(Packet { ecn, flow, ..Packet::new(PacketId(id), size) }, now);

@@ -84,7 +84,7 @@ impl Pie {
                 return;
             }
             self.update();
-            self.next_update = self.next_update + self.settings.update;
+            self.next_update += self.settings.update;
         }
     }
 

@@ -151,9 +151,10 @@ impl ParsedScenario {
     }
 
     /// What decides what a run brings beside its movie, as JSON: names do not, and of the recording of a link not its path
-    /// but this digest.
-    fn identity(&self, trace_digest: Option<&str>) -> PyResult<String> {
-        serde_json::to_string(&self.0.identity(trace_digest)).map_err(refusal)
+    /// but its digest, which is given by path.
+    #[allow(clippy::needless_pass_by_value, reason = "PyO3 extracts it")]
+    fn identity(&self, trace_digests: BTreeMap<String, String>) -> PyResult<String> {
+        serde_json::to_string(&self.0.identity(&trace_digests)).map_err(refusal)
     }
 
     /// Whether a flow sends the movie.
@@ -231,7 +232,7 @@ fn meant_quantity(text: &str, quantity: &str) -> Option<String> {
 /// What the recording of a link (`network.wire.trace`) can carry in each of the first seconds, in bit/s.
 #[pyfunction]
 fn trace_rates(path: &str, seconds: u32) -> PyResult<Vec<u64>> {
-    let trace = framewire_sim::read_trace(path).map_err(refusal)?;
+    let trace = framewire_sim::read_trace("network.wire.trace", path).map_err(refusal)?;
     let at = |second: u32| Timestamp::from_millis(u64::from(second) * 1_000);
     let rates = (0..seconds).filter_map(|second| trace.rate_between(at(second), at(second.saturating_add(1))));
     Ok(rates.map(|rate| rate.as_bps()).collect())
@@ -240,7 +241,8 @@ fn trace_rates(path: &str, seconds: u32) -> PyResult<Vec<u64>> {
 /// The mean rate of the recording of a link, in bit/s.
 #[pyfunction]
 fn trace_mean_rate(path: &str) -> PyResult<u64> {
-    let trace = framewire_sim::read_trace(path).map_err(|error| ScenarioError::new_err(error.to_string()))?;
+    let trace = framewire_sim::read_trace("network.wire.trace", path)
+        .map_err(|error| ScenarioError::new_err(error.to_string()))?;
     Ok(trace.mean_rate().as_bps())
 }
 

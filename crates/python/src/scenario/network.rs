@@ -7,6 +7,9 @@ use pyo3::prelude::*;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Network>()?;
+    module.add_class::<PathNetwork>()?;
+    module.add_class::<WiredLink>()?;
+    module.add_class::<Cell>()?;
     module.add_class::<Wifi>()?;
     module.add_class::<Wire>()?;
     module.add_class::<BurstLoss>()
@@ -20,18 +23,88 @@ pub(super) struct Network(pub(super) scenario::Network);
 impl Network {
     #[getter]
     fn kind(&self) -> &'static str {
-        self.0.kind.as_str()
+        match &self.0 {
+            scenario::Network::Path(path) => path.kind.as_str(),
+            scenario::Network::Graph(graph) => graph.kind.as_str(),
+        }
     }
 
+    /// The short form between a sender and a receiver; `None` for a graph.
     #[getter]
-    fn bottleneck(&self) -> &'static str {
-        self.0.bottleneck.as_str()
+    fn path(&self) -> Option<PathNetwork> {
+        self.0.as_path().map(|path| PathNetwork {
+            bottleneck: path.bottleneck.as_str(),
+            wifi: path.wifi.as_ref().map(Wifi::from),
+            wire: Wire::from(&path.wire),
+        })
     }
 
-    /// The wireless hop, where there is one.
+    /// The nodes of a graph, in the order of their names; none of a short form.
     #[getter]
-    fn wifi(&self) -> Option<Wifi> {
-        self.0.wifi.as_ref().map(|wifi| Wifi {
+    fn nodes(&self) -> Vec<String> {
+        self.0.as_graph().map(|graph| graph.nodes().into_iter().map(str::to_owned).collect()).unwrap_or_default()
+    }
+
+    /// The wired links of a graph, by name.
+    #[getter]
+    fn wired(&self) -> Vec<WiredLink> {
+        let link = |(name, link): (&str, &scenario::WiredLink)| WiredLink {
+            name: name.to_owned(),
+            between: link.between.clone().into(),
+            forward: Wire::from(&link.forward.wire),
+            backward: Wire::from(&link.backward.wire),
+        };
+        self.0.as_graph().map(|graph| graph.wired().map(link).collect()).unwrap_or_default()
+    }
+
+    /// The wireless cells of a graph, by name.
+    #[getter]
+    fn cells(&self) -> Vec<Cell> {
+        let cell = |(name, cell): (&str, &scenario::Cell)| Cell {
+            name: name.to_owned(),
+            access_point: cell.access_point.clone(),
+            stations: cell.stations.clone(),
+            wifi: Wifi::from(&cell.wifi),
+        };
+        self.0.as_graph().map(|graph| graph.cells().map(cell).collect()).unwrap_or_default()
+    }
+
+    /// Recordings of links, by path.
+    #[getter]
+    fn traces(&self) -> Vec<String> {
+        self.0.wires().into_iter().filter_map(|(_, wire)| wire.trace.clone()).collect()
+    }
+}
+
+/// A network between a sender and a receiver.
+#[pyclass(frozen, get_all, module = "framewire._native")]
+struct PathNetwork {
+    bottleneck: &'static str,
+    wifi: Option<Wifi>,
+    wire: Wire,
+}
+
+/// A wired link of a graph.
+#[pyclass(frozen, get_all, module = "framewire._native")]
+struct WiredLink {
+    name: String,
+    between: (String, String),
+    forward: Wire,
+    backward: Wire,
+}
+
+/// A wireless cell of a graph.
+#[pyclass(frozen, get_all, module = "framewire._native")]
+struct Cell {
+    name: String,
+    access_point: String,
+    stations: Vec<String>,
+    wifi: Wifi,
+}
+
+impl From<&scenario::Wifi> for Wifi {
+    fn from(wifi: &scenario::Wifi) -> Self {
+        Self {
             standard: wifi.standard.as_str(),
             rate: wifi.rate.show(),
             retry: wifi.retry,
@@ -39,13 +112,13 @@ impl Network {
             queue_discipline: wifi.queue_discipline.as_str(),
             contenders: wifi.contenders,
             oven: wifi.oven.as_ref().map(|oven| intervals(&oven.on)).unwrap_or_default(),
-        })
+        }
     }
+}
 
-    #[getter]
-    fn wire(&self) -> Wire {
-        let wire = &self.0.wire;
-        Wire {
+impl From<&scenario::Wire> for Wire {
+    fn from(wire: &scenario::Wire) -> Self {
+        Self {
             rate: wire.rate.as_ref().map(Text::show),
             rate_bps: wire.rate.map(|rate| rate.as_bps()),
             trace: wire.trace.clone(),
@@ -62,6 +135,7 @@ impl Network {
 
 /// One hop of IEEE 802.11.
 #[pyclass(frozen, get_all, module = "framewire._native")]
+#[derive(Clone)]
 struct Wifi {
     standard: &'static str,
     rate: String,
@@ -75,6 +149,7 @@ struct Wifi {
 
 /// The wire behind the access point, or the link itself.
 #[pyclass(frozen, get_all, module = "framewire._native")]
+#[derive(Clone)]
 struct Wire {
     rate: Option<String>,
     rate_bps: Option<u64>,

@@ -51,6 +51,10 @@ use crate::transport::Transport;
 pub struct Flow {
     /// Its name, unique in the run, and the name of its files; by default the transport's, as that is written.
     pub name: String,
+    /// The node that sends, where the network is a graph.
+    pub from: Option<String>,
+    /// The node that receives, where the network is a graph.
+    pub to: Option<String>,
     /// Which wireless sender it sits on; above 0 only where several flows share the channel from senders of their own.
     #[schemars(range(min = 0, max = 63))]
     pub station: u8,
@@ -109,7 +113,8 @@ impl FlowKind {
 
 impl Flow {
     /// The keys of every flow.
-    const COMMON_KEYS: &'static [&'static str] = &["name", "transport", "count", "station", "mtu", "device_queue"];
+    const COMMON_KEYS: &'static [&'static str] =
+        &["name", "transport", "count", "from", "to", "station", "mtu", "device_queue"];
 
     /// Its transport.
     pub const fn transport(&self) -> Transport {
@@ -231,6 +236,8 @@ impl Flow {
         let stations = if transport == Transport::External { 0..=0 } else { 0..=63 };
         Ok(Self {
             name,
+            from: section.string("from")?,
+            to: section.string("to")?,
             station: section.number("station", stations)?.unwrap_or(0),
             mtu: section.number("mtu", 576..=9_000)?.unwrap_or(1_500),
             device_queue: section.number("device_queue", 1..=100_000)?.unwrap_or(transport.settings().device_queue),
@@ -246,15 +253,19 @@ impl Serialize for Flow {
         struct Written<'a> {
             name: &'a str,
             transport: Transport,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            from: &'a Option<String>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            to: &'a Option<String>,
             station: u8,
             mtu: u16,
             device_queue: u32,
             #[serde(flatten)]
             kind: &'a FlowKind,
         }
-        let Self { name, station, mtu, device_queue, kind } = self;
+        let Self { name, from, to, station, mtu, device_queue, kind } = self;
         let (transport, station, mtu, device_queue) = (self.transport(), *station, *mtu, *device_queue);
-        Written { name, transport, station, mtu, device_queue, kind }.serialize(serializer)
+        Written { name, transport, from, to, station, mtu, device_queue, kind }.serialize(serializer)
     }
 }
 

@@ -242,8 +242,10 @@ impl Driver {
 
 pub(super) fn is_local(network: &NetworkConfig) -> bool {
     let place = match network {
-        NetworkConfig::Wired(wired) => wired.bottleneck,
-        NetworkConfig::Wifi(wifi) => wifi.bottleneck,
+        NetworkConfig::Wired(wired) => Some(wired.bottleneck),
+        NetworkConfig::Wifi(wifi) => Some(wifi.bottleneck),
+        // The connection is between its first two nodes.
+        NetworkConfig::Graph(_) => None,
     };
-    place == framewire_link::BottleneckPlace::LocalDevice
+    place == Some(framewire_link::BottleneckPlace::LocalDevice)
 }

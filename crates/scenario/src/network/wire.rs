@@ -1,6 +1,8 @@
+//! The `[network.wire]` table: what a wire does in either direction.
+
 use std::path::Path;
 
-use framewire_link::{BottleneckPlace, Discipline, Framing, Interval, LossConfig, QueueLimit};
+use framewire_link::{Discipline, Framing, Interval, LossConfig, QueueLimit};
 use framewire_units::{Bitrate, DataSize, Duration};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,42 +11,11 @@ use crate::clocks;
 use crate::discipline;
 use crate::error::ScenarioError;
 use crate::loss;
-use crate::names::{self, keywords};
 use crate::section::Section;
 use crate::shaping::{self, Policer, Shaper};
 use crate::text::{self, Text, from_directory};
-use crate::wifi::Wifi;
 
-keywords! {
-    /// What lies between sender and receiver.
-    NetworkKind {
-        /// Sender, 802.11, access point, wire, receiver.
-        Wifi = "wifi",
-        /// Sender, wire, receiver.
-        Wired = "wired",
-    }
-}
-
-names::text_keywords! { BottleneckPlace }
-
-/// The `[network]` table.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
-pub struct Network {
-    /// What lies between sender and receiver.
-    pub kind: NetworkKind,
-    /// Where packets wait. Default: `local-device` over Wi-Fi, `remote` over a wire.
-    #[serde(serialize_with = "text::serialize")]
-    #[schemars(schema_with = "text::schema::<BottleneckPlace>")]
-    pub bottleneck: BottleneckPlace,
-    /// The wireless hop; present exactly when `kind` is `wifi`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub wifi: Option<Wifi>,
-    /// The wire behind the access point, or the link itself.
-    pub wire: Wire,
-}
-
-/// The `[network.wire]` table.
+/// The `[network.wire]` table, or a direction of a link of a graph.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct Wire {
@@ -96,36 +67,6 @@ pub struct Wire {
     pub loss: LossConfig,
 }
 
-impl Network {
-    pub(crate) const KEYS: &'static [&'static str] = &["kind", "bottleneck", "wifi", "wire"];
-
-    pub(crate) fn read(mut section: Section, directory: Option<&Path>) -> Result<Self, ScenarioError> {
-        let kind = section.text("kind")?.unwrap_or(NetworkKind::Wifi);
-        let default_bottleneck = match kind {
-            NetworkKind::Wifi => BottleneckPlace::LocalDevice,
-            NetworkKind::Wired => BottleneckPlace::Remote,
-        };
-        let bottleneck = section.text("bottleneck")?.unwrap_or(default_bottleneck);
-        if kind == NetworkKind::Wired && section.has("wifi") {
-            let key = section.key("wifi");
-            return Err(ScenarioError::value(&key, "a table", "only with network.kind = \"wifi\""));
-        }
-        let wifi = match kind {
-            NetworkKind::Wifi => Some(Wifi::read(section.section_or_empty("wifi", Wifi::KEYS)?)?),
-            NetworkKind::Wired => None,
-        };
-        let wire = Wire::read(section.section_or_empty("wire", Wire::KEYS)?, directory)?;
-        Ok(Self { kind, bottleneck, wifi, wire })
-    }
-
-    /// Every schedule of the network, with the path of its key.
-    pub(crate) fn schedules(&self) -> impl Iterator<Item = (&'static str, &Interval)> {
-        let oven = self.wifi.iter().flat_map(|wifi| &wifi.oven).flat_map(|oven| &oven.on);
-        let outages = self.wire.outages.iter();
-        oven.map(|on| ("network.wifi.oven.on", on)).chain(outages.map(|out| ("network.wire.outages", out)))
-    }
-}
-
 impl Wire {
     pub(crate) const KEYS: &'static [&'static str] = &[
         "rate",
@@ -142,7 +83,7 @@ impl Wire {
         "loss",
     ];
 
-    fn read(mut section: Section, directory: Option<&Path>) -> Result<Self, ScenarioError> {
+    pub(super) fn read(mut section: Section, directory: Option<&Path>) -> Result<Self, ScenarioError> {
         let (loss_key, trace_key) = (section.key("loss"), section.key("trace"));
         let trace = section.string("trace")?;
         if trace.as_ref().is_some_and(|path| path.is_empty() || path.contains('\0')) {
@@ -182,10 +123,10 @@ impl Wire {
 }
 
 impl Wire {
-    /// Its token buckets: key, and how much passes at once.
+    /// Its token buckets: key below that of the wire, and how much passes at once.
     pub(crate) fn bursts(&self) -> impl Iterator<Item = (&'static str, DataSize)> {
-        let shaper = self.shaper.map(|shaper| ("network.wire.shaper.burst", shaper.burst));
-        shaper.into_iter().chain(self.policer.map(|policer| ("network.wire.policer.burst", policer.burst)))
+        let shaper = self.shaper.map(|shaper| ("shaper.burst", shaper.burst));
+        shaper.into_iter().chain(self.policer.map(|policer| ("policer.burst", policer.burst)))
     }
 }
 
