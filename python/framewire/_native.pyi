@@ -439,7 +439,7 @@ def scenario_schema() -> str: ...
 def canonical_transport(name: str) -> str | None: ...
 def transports() -> list[
     tuple[
-        tuple[str, str, str],
+        tuple[str, str | None, str, str],
         tuple[str, str, str, str, str | None, bool] | None,
         tuple[int | None, int, int | None],
         bool,

@@ -376,6 +376,9 @@ def list_transports(
         print_json([one.as_json() for one in shown])
     else:
         stdout().print(terminal.transports_table(shown))
+        for one in shown:
+            if one.also_called is not None:
+                stdout().print(f"{one.also_called} is another name of {one.name}", highlight=False)
 
 
 @app.command(epilog="Example: framewire doctor --json")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from framewire import _native
@@ -16,6 +17,8 @@ __all__ = [
     "Parts",
     "Settings",
     "Transport",
+    "begun_by_senders",
+    "called",
     "current_name",
     "fetches_file",
     "may_drop",
@@ -67,6 +70,8 @@ class Transport(NamedTuple):
     """A transport."""
 
     name: str
+    also_called: str | None
+    """Another name of it."""
     family: str
     """``datagram`` and ``stream`` send the movie, ``adaptive`` levels of a ladder, ``bulk`` filler bytes; what
     is ``external`` is sent by the user's own programs."""
@@ -132,6 +137,22 @@ def of_family(family: str) -> tuple[str, ...]:
     ('vtp', 'vtp-hybrid', 'tfrc')
     """
     return tuple(one.name for one in TRANSPORTS if one.family == family)
+
+
+def called(names: Iterable[str]) -> list[str]:
+    """By every name that each of these has.
+
+    >>> called(["udp-blocking", "udp"])
+    ['udp-blocking', 'rtp', 'udp']
+    """
+    others = {one.name: one.also_called for one in TRANSPORTS}
+    return [word for name in names for word in (name, others.get(name)) if word is not None]
+
+
+def begun_by_senders() -> list[str]:
+    """Those of the manual that carry a movie, and whose senders begin by themselves, by every name that they have."""
+    carry = [one for one in TRANSPORTS if one.name in CARRIERS and one.is_entry]
+    return called(one.name for one in carry if one.parts is not None and not one.parts.asks)
 
 
 def current_name(name: str) -> str:

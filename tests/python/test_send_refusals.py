@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from framewire import content
+from framewire.cli import app
 from framewire.endpoint.address import Address
 from framewire.errors import InputError
 from framewire.real import ends, source
-from framewire.transports import CARRIERS, TRANSPORTS
+from framewire.transports import CARRIERS, TRANSPORTS, begun_by_senders
 
 NOWHERE = Address.parse("127.0.0.1:5004")
 
@@ -93,3 +96,16 @@ def test_transports_whose_receivers_ask_are_refused_before() -> None:
 def test_a_transport_may_be_called_by_its_parts(written: str, is_sent: bool) -> None:
     with pytest.raises(WasRead) if is_sent else pytest.raises(InputError, match="its receiver asks for the movie"):
         ends.send("lab", NOWHERE, transport=written)
+
+
+def test_lists_of_transports_have_every_name_that_is_taken() -> None:
+    sent = begun_by_senders()
+    assert sent[:3] == ["udp-blocking", "rtp", "udp"] and "http" not in sent and "rtsp" not in sent
+    with pytest.raises(InputError, match=r"allowed is one of udp-blocking, rtp, udp, .*"):
+        ends.send("lab", NOWHERE, transport="rtpx")
+    for command in ("send", "receive"):
+        said = "".join(CliRunner().invoke(app, [command, "--help"]).output.split())
+        assert f"oneof{','.join(sent)}[default:udp]" in said, said
+    assert "rtp is another name of udp-blocking\n" in CliRunner().invoke(app, ["transports"]).output
+    listed = json.loads(CliRunner().invoke(app, ["transports", "--json"]).stdout)
+    assert {one["name"]: one["also_called"] for one in listed if one["also_called"]} == {"udp-blocking": "rtp"}

@@ -639,5 +639,7 @@ def test_what_cannot_be_served_is_refused_with_the_reason(folder: Path, tmp_path
         serve(empty, "http://127.0.0.1:0/")
     with pytest.raises(InputError, match=r"http\+ts is served"):
         serve(folder, "http://127.0.0.1:0/", transport="udp")
+    with pytest.raises(InputError, match=r"flow\.0\.ts_rate: what is served has no constant rate; .*--transport ts"):
+        serve(folder, "http://127.0.0.1:0/", transport="http+ts", set=["flow.0.ts_rate=5 Mbit/s"])
     with pytest.raises(InputError, match="clients = 0"):
         serve(folder, "http://127.0.0.1:0/", clients=0)

@@ -244,9 +244,8 @@ impl Scenario {
     /// What of this scenario only the emulated world has, with its key; `None` when every world can run it.
     pub fn needs_emulation(&self) -> Option<String> {
         let index = self.flows.iter().position(|flow| matches!(flow.kind, FlowKind::External(_)))?;
-        Some(format!(
-            "flow.{index}.sender: applications of your own run only in the emulated world (--world emulated), in real time"
-        ))
+        let key = self.flow_key(index, "sender");
+        Some(format!("{key}: applications of your own run only in the emulated world (--world emulated), in real time"))
     }
 }
 

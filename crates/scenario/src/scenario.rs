@@ -109,7 +109,8 @@ impl Scenario {
     pub fn parse_from(text: &str, overrides: &[(String, String)], origin: Origin<'_>) -> Result<Self, ScenarioError> {
         let mut table = read_toml(text, "not a scenario in TOML")?;
         overrides::apply(&mut table, overrides)?;
-        Self::read(table, origin)
+        let names = list::names_as_written(&table);
+        Self::read(table, origin).map_err(|error| error.among_flows(&names))
     }
 
     /// As [`Scenario::parse_from`], from the same document in JSON.
@@ -124,7 +125,8 @@ impl Scenario {
         let mut table: Table = serde_json::from_str(text)
             .map_err(|error| ScenarioError::new("", format!("not a scenario in JSON: {error}")))?;
         overrides::apply(&mut table, overrides)?;
-        Self::read(table, origin)
+        let names = list::names_as_written(&table);
+        Self::read(table, origin).map_err(|error| error.among_flows(&names))
     }
 
     /// The same scenario when the length of the movie, or of the ladder where that is longer, is known: as if its
@@ -134,7 +136,8 @@ impl Scenario {
     /// When a schedule begins after the movie, or ends after the run.
     pub fn lasting(self, movie: Duration) -> Result<Self, ScenarioError> {
         let written: Vec<usize> = (0..self.flows.len()).collect();
-        self.settled(Some(movie), &written)
+        let names: Vec<Option<String>> = self.flows.iter().map(Flow::own_name).collect();
+        self.settled(Some(movie), &written).map_err(|error| error.among_flows(&names))
     }
 
     /// The same scenario with another seed.
@@ -153,11 +156,18 @@ impl Scenario {
         toml::to_string(self).expect("invariant: texts, whole numbers, lists and tables have a form in TOML")
     }
 
+    /// A key of a flow for a message, with the flow's name where it has one: `flow.3.mtu (camera)`.
+    pub fn flow_key(&self, index: usize, key: &str) -> String {
+        let name = self.flows.get(index).and_then(Flow::own_name);
+        format!("flow.{index}.{key}{}", name.map_or(String::new(), |name| format!(" ({name})")))
+    }
+
     /// What of this scenario only the simulated world has, with its key; `None` when every world can run it.
     pub fn needs_simulation(&self) -> Option<String> {
         let reason = |(index, flow): (usize, &Flow)| {
             let (key, what) = only_simulated(flow)?;
-            Some(format!("flow.{index}.{key}: {what} only in the simulated world (--world simulated)"))
+            let key = self.flow_key(index, &key);
+            Some(format!("{key}: {what} only in the simulated world (--world simulated)"))
         };
         let graph = "network.kind = \"graph\": several hops exist only in the simulated world (--world simulated)";
         let graph = self.network.as_graph().map(|_| graph.to_owned());

@@ -298,7 +298,7 @@ fn a_player_goes_on_with_no_less_than_it_pauses_at() {
 fn flows_are_checked_one_by_one_and_together() {
     let refused = |text: &str, key: &str, parts: &[&str]| assert_refused(parse(text), key, parts);
     refused("", "flow", &["is missing", "transport"]);
-    refused("[[flow]]\nname = \"x\"", "flow.0.transport", &["is missing", "udp-blocking, udp"]);
+    refused("[[flow]]\nname = \"x\"", "flow.0.transport", &["is missing", "udp-blocking, rtp, udp"]);
     refused("[[flow]]\ntransport = \"udpp\"", "flow.0.transport", &["did you mean \"udp\"?", "tcp+ifd-optimised"]);
     refused(
         "[[flow]]\ntransport = \"rtp/udp\"",

@@ -90,6 +90,17 @@ impl Transport {
     /// All that have an entry of their own, in the order of the documentation.
     pub const ALL: &[Self] = &all();
 
+    /// The same by every name that they have: `rtp` is another one of `udp-blocking`.
+    pub fn called() -> Vec<(Self, &'static str)> {
+        let names = |&one: &Self| [one.as_str()].into_iter().chain(one.also_called()).map(move |name| (one, name));
+        Self::ALL.iter().flat_map(names).collect()
+    }
+
+    /// Another name of it.
+    pub fn also_called(self) -> Option<&'static str> {
+        if let Self::Movie(kind) = self { kind.also_called() } else { None }
+    }
+
     /// All of them: those, and the other combinations of their parts.
     pub fn every() -> impl Iterator<Item = Self> {
         Self::ALL.iter().copied().chain(TransportKind::combinations().map(Self::Movie))
@@ -181,7 +192,7 @@ impl Transport {
         for family in Family::ALL {
             let of_family = Self::ALL.iter().filter(|one| one.family() == family);
             let (meant, others): (Vec<&Self>, Vec<&Self>) = of_family.partition(|&&one| is_meant(one));
-            let names = || meant.iter().map(|one| one.as_str());
+            let names = || meant.iter().flat_map(|one| [one.as_str()].into_iter().chain(one.also_called()));
             match family.phrase() {
                 Some(phrase) if others.is_empty() => {
                     phrases.push(format!("{phrase} ({})", names().collect::<Vec<_>>().join(", ")));
@@ -227,8 +238,10 @@ impl Transport {
 
     fn parse(path: &str, name: &str) -> Result<Self, ScenarioError> {
         // One that is called otherwise now is still read by the name that it had.
-        let known =
-            |name| names::find(name, Self::ALL, Self::as_str).or_else(|allowed| Self::named(name).ok_or(allowed));
+        let called = Self::called();
+        let word = |(_, word): (Self, &'static str)| word;
+        let find = |name| names::find(name, &called, word).map(|(one, _)| one);
+        let known = |name| find(name).or_else(|allowed| Self::named(name).ok_or(allowed));
         match name.parse() {
             Ok(kind) => Ok(Self::Movie(kind)),
             Err(senseless @ UnknownTransport::Senseless { .. }) => Err(ScenarioError::new(path, senseless.to_string())),
@@ -236,14 +249,14 @@ impl Transport {
                 if let Some(protocol) = not_built(name) {
                     let others =
                         "programs of your own that speak it run as transport = \"external\" (docs/applications.md)";
-                    let listed = names::one_of(Self::ALL, Self::as_str);
+                    let listed = names::one_of(&called, word);
                     let problem = format!("{protocol} is not built in; {others}; built in are {listed}");
                     return ScenarioError::new(path, problem);
                 }
                 // A name of other programs is no slip, whatever it resembles.
                 let allowed = match name.to_ascii_lowercase().as_str() {
                     "rtp/udp" => {
-                        let listed = names::one_of(Self::ALL, Self::as_str);
+                        let listed = names::one_of(&called, word);
                         format!("{listed} (RTP over UDP is \"udp\" here, or \"rtp\" where nothing is to be dropped)")
                     }
                     _ => allowed,

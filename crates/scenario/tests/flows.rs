@@ -1,6 +1,7 @@
 //! Several equal flows, written once.
 
 use framewire_scenario::{Flow, Scenario};
+use framewire_units::Duration;
 
 fn parsed(flows: &str, overrides: &[(&str, &str)]) -> Result<Scenario, String> {
     let overrides: Vec<(String, String)> =
@@ -68,4 +69,26 @@ fn wrong_counts_are_refused_by_the_flow_as_it_is_written() {
     let external = "[[flow]]\nstation = \"own\"\nsender.command = [\"a\", \"{movie}\"]\nreceiver.command = [\"b\"]";
     refused(external, &["flow.0.station", "0 for applications"]);
     refused("[[flow]]\ntransport = \"udp\"\nstation = \"mine\"", &["flow.0.station", "0 to 63"]);
+}
+
+#[test]
+fn a_message_about_a_flow_says_its_name_where_it_has_one() {
+    let told = |flows: &str, set: &[(&str, &str)]| {
+        let set: Vec<_> = set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        Scenario::parse(flows, &set).unwrap_err().to_string()
+    };
+    let two = "[[flow]]\ntransport = \"udp\"\n[[flow]]\nname = \"camera\"\ntransport = \"tcp\"\n";
+    assert!(told(&format!("{two}mtu = 1"), &[]).starts_with("flow.1.mtu (camera): 1 is not allowed; allowed is "));
+    assert!(told(&format!("{two}foo = 1"), &[]).starts_with("flow.1.foo (camera): unknown key: "));
+    assert!(told(two, &[("flow.camera.mtu", "1")]).starts_with("flow.1.mtu (camera): "));
+    assert!(told(two, &[("flow.0.mtu", "1")]).starts_with("flow.0.mtu: "), "it has none");
+    let renamed = [("flow.0.name", "camera")];
+    assert!(told(two, &renamed).starts_with("flow.1.name: \"camera\""), "which says it");
+    let error = Scenario::parse(&format!("{two}mtu = 1"), &[]).unwrap_err();
+    assert_eq!(error.key(), "flow.1.mtu");
+    let start = two.replace("\"tcp\"", "\"bulk\"\nstart = \"9 s\"");
+    let later = Scenario::parse(&start, &[]).unwrap().lasting(Duration::from_secs(2));
+    assert!(later.unwrap_err().to_string().starts_with("flow.1.start (camera): "));
+    let scenario = Scenario::parse(two, &[]).unwrap();
+    assert_eq!([0, 1].map(|flow| scenario.flow_key(flow, "mtu")), ["flow.0.mtu", "flow.1.mtu (camera)"]);
 }

@@ -67,6 +67,8 @@ fn a_flow_without_a_name_is_called_as_its_transport_is_written() {
     assert_eq!(both.flows.iter().map(|flow| &flow.name[..]).collect::<Vec<_>>(), ["rtp", "udp-blocking"]);
     let twice = flow("transport = \"rtp\"\n[[flow]]\ntransport = \"rtp\"").unwrap_err().to_string();
     assert!(twice.contains("flow.1.name: \"rtp\""), "{twice}");
+    let unknown = flow("transport = \"rtpx\"").unwrap_err().to_string();
+    assert!(unknown.contains("one of udp-blocking, rtp, udp, udp-whole"), "{unknown}");
 }
 
 #[test]

@@ -17,7 +17,9 @@ pub fn check_scenario(scenario: &Scenario) -> Result<(), SimError> {
     }
     check_network(scenario)?;
     let mut flows = scenario.flows.iter().enumerate();
-    flows.try_for_each(|(number, flow)| congestion(flow.congestion(), &number.to_string()).map(drop))
+    flows.try_for_each(|(number, flow)| {
+        congestion(flow.congestion(), &scenario.flow_key(number, "congestion")).map(drop)
+    })
 }
 
 /// Refuses a network that cannot be, in any world.
@@ -28,11 +30,11 @@ pub fn check_network(scenario: &Scenario) -> Result<(), SimError> {
     network_model(scenario, &[]).map(|_| ()).map_err(|error| SimError::Input(error.to_string()))
 }
 
-/// The congestion control of this name of a flow, which a message calls `place`.
-pub(crate) fn congestion(name: Option<&str>, place: &str) -> Result<Algorithm, SimError> {
+/// The congestion control of this name, which stands at `key`.
+pub(crate) fn congestion(name: Option<&str>, key: &str) -> Result<Algorithm, SimError> {
     match name {
         None => Ok(Algorithm::default()),
-        Some(name) => name.parse().map_err(|error| SimError::Input(format!("flow.{place}.congestion: {error}"))),
+        Some(name) => name.parse().map_err(|error| SimError::Input(format!("{key}: {error}"))),
     }
 }
 

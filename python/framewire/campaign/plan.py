@@ -181,7 +181,7 @@ def _toml(setting: object, axis: str, key: str) -> str:
 
 def _blame(spec: Spec, point: Point, message: str, check: Callable[[Scenario], None] = check_simulated) -> str:
     """The message of the scenario's reader or of a check, with the axis and the value that it is about."""
-    key = message.partition(": ")[0].partition(" = ")[0]
+    key = message.partition(": ")[0].partition(" = ")[0].partition(" (")[0]
     to_blame = [
         f"axis {axis.name}, value {value.label}: "
         for axis, value in zip(point.axes, point.values, strict=True)

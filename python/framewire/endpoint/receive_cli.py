@@ -24,7 +24,7 @@ from framewire.endpoint.sessions import CONTROLLERS, MAX_SIZE, Interrupted
 from framewire.endpoint.sessions import receive as receive_stream
 from framewire.errors import InputError, RunError
 from framewire.real.ends import DAMAGED, RTCP, SILENCE_S, WAIT_S
-from framewire.transports import CARRIERS, parts_of
+from framewire.transports import CARRIERS, begun_by_senders, called, parts_of
 
 __all__ = ["receive"]
 
@@ -65,11 +65,11 @@ def receive(
     transport: Annotated[
         str | None,
         typer.Option(
-            help="Without TITLE, how the movie comes: udp [default], ts, tcp, rtp+tcp ...; of rtsp:// rtsp [default] "
-            "or rtsp+udp. With TITLE, the server's: "
+            help=f"Without TITLE, how the movie comes: one of {', '.join(begun_by_senders())} [default: udp], or with "
+            "another queue, which does not matter; of rtsp:// rtsp [default] or rtsp+udp. With TITLE, the server's: "
             f"{', '.join(CONTROLLERS)} [default: vtp]. Of these, only tfrc has reports of its own and must be "
             "given on both sides; lost packets are asked for again wherever the server (vtp-hybrid) does that.",
-            autocompletion=one_of(lambda: [*CARRIERS, *CONTROLLERS]),
+            autocompletion=one_of(lambda: [*called(CARRIERS), *CONTROLLERS]),
         ),
     ] = None,
     codec: Annotated[

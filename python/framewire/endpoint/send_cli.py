@@ -32,7 +32,7 @@ from framewire.errors import InputError, NotAStreamingFile
 from framewire.real.ends import PATIENCE_S
 from framewire.real.serving import AHEAD_S, FIRST_REQUEST_S, IDLE_S
 from framewire.suggestions import refused
-from framewire.transports import CARRIERS, parts_of
+from framewire.transports import CARRIERS, begun_by_senders, called, parts_of
 
 __all__ = ["send"]
 
@@ -72,10 +72,10 @@ def send(
     transport: Annotated[
         str | None,
         typer.Option(
-            help="With --to, how the movie is carried: udp [default], ts, tcp, rtp+tcp, udp+dependency ... "
-            f"(docs/transports.md). For clients, what decides the rate: {', '.join(CONTROLLERS)} [default: vtp]. With "
-            "tfrc, clients need the same.",
-            autocompletion=one_of(lambda: [*CARRIERS, *CONTROLLERS]),
+            help=f"With --to, how the movie is carried: one of {', '.join(begun_by_senders())} [default: udp], or "
+            "another combination of their parts (framewire transports --all). For clients, what decides the rate: "
+            f"{', '.join(CONTROLLERS)} [default: vtp]. With tfrc, clients need the same.",
+            autocompletion=one_of(lambda: [*called(CARRIERS), *CONTROLLERS]),
         ),
     ] = None,
     duration: Annotated[
@@ -184,8 +184,8 @@ def send(
     nothing (docs/serving.md).
     Without both, each client has the rate and the level that its network carries.
 
-    Ctrl-C and SIGTERM end it with its result; the exit code is 130 after Ctrl-C, and 143 after SIGTERM, but of a
-    server 0.
+    Ctrl-C and SIGTERM end it with its result; the exit code is 130 after Ctrl-C. After SIGTERM it is 143 with --to,
+    and 0 of a server, with --serve or of a streaming file.
     """
     if serve is not None:
         if to is not None:

@@ -19,7 +19,7 @@ from framewire.real.source import check_source, source_of
 from framewire.run import check_out, partial_directory, seal
 from framewire.scenario import Overrides, Scenario, pairs_of
 from framewire.suggestions import refused
-from framewire.transports import CARRIERS, TRANSPORTS, parts_of
+from framewire.transports import CARRIERS, TRANSPORTS, called, parts_of
 
 __all__ = ["PATIENCE_S", "SILENCE_S", "WAIT_S", "End", "ask", "receive", "send"]
 
@@ -348,7 +348,7 @@ def _check_transport(name: str, instead: Callable[[str], str]) -> None:
         return
     if name in {one.name for one in TRANSPORTS}:
         raise InputError(f'transport = "{name}": does not carry a movie by itself; {", ".join(_entries())} do')
-    raise refused("transport", name, CARRIERS)
+    raise refused("transport", name, called(CARRIERS))
 
 
 def _check_damaged(damaged: str, transport: str) -> None:
@@ -372,7 +372,7 @@ def _check_description(transport: str, *, with_description: bool) -> None:
 
 
 def _entries() -> list[str]:
-    return [one.name for one in TRANSPORTS if one.name in CARRIERS and one.is_entry]
+    return called(one.name for one in TRANSPORTS if one.name in CARRIERS and one.is_entry)
 
 
 def _carried_out(work: Callable[[], str]) -> dict[str, Any]:

@@ -118,6 +118,7 @@ def serve(
         RunError: when the port is taken, or a file cannot be written.
     """
     place = Place.parse(at)
+    _check_settings(set)
     check_out(out)
     if not 1 <= clients <= MOST_CLIENTS:
         raise InputError(f"clients = {clients}: 1 to {MOST_CLIENTS} are allowed")
@@ -153,6 +154,16 @@ def serve(
         seal(partial, sound_left_out=silent or None)
         partial.rename(directory)
     return End(directory, result)
+
+
+def _check_settings(overrides: Overrides | None) -> None:
+    """Raises InputError for what is set that no stream has that is served: each client has it from its own time on."""
+    for key, _ in pairs_of(overrides):
+        if key.startswith("flow.") and key.endswith(".ts_rate"):
+            raise InputError(
+                f"{key}: what is served has no constant rate; leave it out, or send to one receiver, as --to HOST:PORT "
+                "--transport ts"
+            )
 
 
 def _noting(silent: dict[str, str], say: Listener) -> Listener:

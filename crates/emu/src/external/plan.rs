@@ -101,9 +101,9 @@ pub fn check(scenario: &Scenario, directory: &Path) -> Result<(), Failure> {
     for (number, flow) in scenario.flows.iter().enumerate() {
         let FlowKind::External(applications) = &flow.kind else { continue };
         for (end, program) in [("sender", &applications.sender.program), ("receiver", &applications.receiver.program)] {
-            check_program(&format!("flow.{number}.{end}"), program)?;
+            check_program(&scenario.flow_key(number, end), program)?;
             for element in program.elements() {
-                elements.entry(element).or_insert_with(|| format!("flow.{number}.{end}.pipeline"));
+                elements.entry(element).or_insert_with(|| scenario.flow_key(number, &format!("{end}.pipeline")));
             }
         }
         let logs = directory.join(LOGS);

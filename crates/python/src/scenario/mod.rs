@@ -246,8 +246,8 @@ fn trace_mean_rate(path: &str) -> PyResult<u64> {
     Ok(trace.mean_rate().as_bps())
 }
 
-/// A transport: what it is, its parts, its settings, and whether it has an entry of its own.
-type TransportRow = ((&'static str, &'static str, &'static str), Option<Parts>, Settings, bool);
+/// A transport: its name and another one, what it is, its parts, its settings, and whether it has an entry of its own.
+type TransportRow = ((&'static str, Option<&'static str>, &'static str, &'static str), Option<Parts>, Settings, bool);
 /// Queue, format, session and socket, what it does when the socket is full, and whether its receiver asks for what is sent.
 type Parts = (&'static str, &'static str, &'static str, &'static str, Option<&'static str>, bool);
 /// Send buffer in bytes, device queue in packets, unsent limit in bytes.
@@ -267,7 +267,7 @@ fn canonical_transport(name: &str) -> Option<&'static str> {
     Transport::of_name(name).ok().map(Transport::as_str)
 }
 
-/// All transports: name, family (`datagram`, `stream`, `adaptive`, `bulk` or `external`) and what each does; its parts,
+/// All transports: name, another one, family (`datagram`, `stream`, `adaptive`, `bulk` or `external`) and what each does; its parts,
 /// which all have but `external`; default settings.
 #[pyfunction]
 fn transports() -> Vec<TransportRow> {
@@ -283,7 +283,12 @@ fn transports() -> Vec<TransportRow> {
             settings.device_queue,
             settings.unsent_limit.map(|size| size.as_bytes()),
         );
-        ((one.as_str(), one.family().as_str(), one.summary()), parts, settings, Transport::ALL.contains(&one))
+        (
+            (one.as_str(), one.also_called(), one.family().as_str(), one.summary()),
+            parts,
+            settings,
+            Transport::ALL.contains(&one),
+        )
     };
     Transport::every().map(row).collect()
 }

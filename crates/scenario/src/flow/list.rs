@@ -42,6 +42,13 @@ pub(crate) fn read(value: Option<Value>) -> Result<(Vec<Flow>, Vec<usize>), Scen
     Ok((flows, places))
 }
 
+/// The names that flows have in the file, one for each as they are written.
+pub(crate) fn names_as_written(scenario: &Table) -> Vec<Option<String>> {
+    let flows = scenario.get("flow").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let name = |flow: &Value| flow.get("name")?.as_str().filter(|name| check_name("", name).is_ok()).map(str::to_owned);
+    flows.iter().map(name).collect()
+}
+
 fn check_number(flows: usize) -> Result<(), ScenarioError> {
     if (1..=MOST).contains(&flows) {
         return Ok(());

@@ -116,6 +116,12 @@ impl Flow {
     const COMMON_KEYS: &'static [&'static str] =
         &["name", "transport", "count", "from", "to", "station", "mtu", "device_queue"];
 
+    /// Its name, where it is not called as its transport.
+    pub(crate) fn own_name(&self) -> Option<String> {
+        let is_its_transport = Transport::of_name(&self.name) == Ok(self.transport());
+        (!is_its_transport).then(|| self.name.clone())
+    }
+
     /// Its transport.
     pub const fn transport(&self) -> Transport {
         match &self.kind {
@@ -304,7 +310,7 @@ impl JsonSchema for FlowKind {
 /// The transport by its name; with applications of the user's own the name may be left out.
 fn read_transport(section: &mut Section) -> Result<Transport, ScenarioError> {
     let external = (section.has("sender") || section.has("receiver")).then_some(Transport::External);
-    let words: Vec<&str> = Transport::ALL.iter().map(|transport| transport.as_str()).collect();
+    let words: Vec<&str> = Transport::called().into_iter().map(|(_, word)| word).collect();
     let allowed = format!("one of {}; or sender and receiver, for applications of your own", words.join(", "));
     let missing = ScenarioError::missing(&section.key("transport"), allowed);
     Transport::read(section)?.or(external).ok_or(missing)

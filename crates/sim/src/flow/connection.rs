@@ -22,7 +22,7 @@ pub(super) fn tcp_configs(
 ) -> Result<(TcpConfig, TcpConfig), SimError> {
     let client = TcpConfig {
         maximum_segment: maximum_segment(settings.mtu),
-        congestion: congestion(settings.congestion.as_deref(), flow)?,
+        congestion: congestion(settings.congestion.as_deref(), &format!("flow.{flow}.congestion"))?,
         ecn: settings.ecn,
         send_buffer: settings.send_buffer,
         unsent_limit: settings.unsent_limit,

@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use framewire_units::Keyword;
+
 use super::format::Format;
 use super::parts::{Parts, Queue, Session, Socket, SocketKind};
 use super::{TransportKind, table};
@@ -27,7 +29,16 @@ pub enum UnknownTransport {
 }
 
 fn names() -> String {
-    TransportKind::ALL.map(TransportKind::name).join(", ")
+    let called = |kind: TransportKind| [kind.name()].into_iter().chain(kind.also_called());
+    TransportKind::ALL.into_iter().flat_map(called).collect::<Vec<_>>().join(", ")
+}
+
+impl TransportKind {
+    /// The other name that the word of its format alone is: `rtp` is `udp-blocking`.
+    pub fn also_called(self) -> Option<&'static str> {
+        let is_other = |word: &&str| *word != self.name() && word.parse() == Ok(self);
+        Format::ALL.iter().map(|format| format.as_str()).find(is_other)
+    }
 }
 
 impl FromStr for TransportKind {
