@@ -195,6 +195,12 @@ def test_the_report_says_how_late_sound_arrived_beside_its_wait_in_the_queue(
     assert one.sound_wait_max_ms is not None and one.sound_p50_ms is not None and one.sound_max_ms is not None
     assert one.sound_wait_max_ms < 10 < 100 < one.sound_p50_ms < one.sound_max_ms < 2_000
     assert one.sound_max_ms == latencies[-1]
+    (said,) = (entry["sound"] for entry in run.info["flows"])
+    assert said == {
+        "shown": one.sound_shown, "late": one.sound_late, "lost": one.sound_lost, "not_offered": 0,
+        "wait_max_ms": one.sound_wait_max_ms, "latency_p50_ms": one.sound_p50_ms, "latency_p95_ms": one.sound_p95_ms,
+        "latency_max_ms": one.sound_max_ms, "apart_ms": pytest.approx(one.apart_ms),
+    }  # fmt: skip
     assert sum(latency <= one.sound_p50_ms for latency in latencies) == -(-len(latencies) // 2)
     assert [column.title for column in comparison.columns([one])][-5:-1] == [
         "sound waits", "sound p50", "sound p95", "sound max"

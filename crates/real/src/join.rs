@@ -66,6 +66,7 @@ pub fn join(sender: &Path, receiver: &Path, out: &Path) -> Result<Joined, RealEr
         content: &content,
         setups: std::slice::from_ref(&setup),
         flows: std::slice::from_ref(&flow),
+        summaries: std::slice::from_ref(&summary),
         clock_references_seen: Vec::new(),
         ended_by: [&sent, &received].into_iter().find_map(Side::ended_by),
         origin_utc: sent.document["origin_utc"].clone(),

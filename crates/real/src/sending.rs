@@ -113,6 +113,7 @@ pub fn send(
         content,
         setups: std::slice::from_ref(&setup),
         flows: &flows,
+        summaries: &[],
         clock_references_seen: Vec::new(),
         ended_by,
         origin_utc: utc(clock.to_unix(Timestamp::ZERO)).into(),

@@ -303,7 +303,7 @@ fn flows_are_checked_one_by_one_and_together() {
     refused(
         "[[flow]]\ntransport = \"rtp/udp\"",
         "flow.0.transport",
-        &["one of udp-blocking, udp", "RTP over UDP is \"udp\""],
+        &["one of udp-blocking, rtp, udp", "RTP over UDP is \"udp\""],
     );
     for (text, key) in [("[[flow]]\ntransport = \"rtp/udp\"", None), (FLOW, Some("802.11ac"))] {
         let refused = key.map_or_else(|| parse(text), |standard| with(&[("network.wifi.standard", standard)]));

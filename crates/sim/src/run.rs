@@ -80,6 +80,7 @@ pub fn simulate_run(
         content,
         setups: &simulated.setups,
         flows: &simulated.outcomes,
+        summaries: &summaries,
         clock_references_seen: Vec::new(),
         ended_by: simulated.ended_by.map(EarlyEnd::name),
         origin_utc: Value::Null,

@@ -5,6 +5,7 @@ use std::path::Path;
 use framewire_media::Movie;
 use framewire_recording::WriteError;
 use framewire_recording::record::{FlowStatus, Stuffing};
+use framewire_recording::summary::{self, Summary};
 use framewire_recording::tables::FORMAT_VERSION;
 use framewire_scenario::Scenario;
 use framewire_session::lifecycle::FlowOutcome;
@@ -28,6 +29,8 @@ pub struct RunDescription<'a> {
     pub setups: &'a [FlowSetup],
     /// What each of them recorded.
     pub flows: &'a [FlowOutcome],
+    /// What each of them came to; empty of one end, which does not know.
+    pub summaries: &'a [Summary],
     /// By flow, whether its packets were seen to have clock references in place of numbers; empty where only the transports
     /// say so.
     pub clock_references_seen: Vec<bool>,
@@ -52,8 +55,10 @@ impl RunDescription<'_> {
     /// The document.
     pub fn to_json(&self) -> Value {
         let seen = self.clock_references_seen.iter().copied().chain(std::iter::repeat(false));
-        let flows = self.setups.iter().zip(self.flows).zip(seen);
-        let flows: Vec<Value> = flows.map(|((setup, flow), seen)| flow_json(setup, flow, seen)).collect();
+        let sound = self.summaries.iter().map(|summary| summary.sound).chain(std::iter::repeat(None));
+        let flows = self.setups.iter().zip(self.flows).zip(seen.zip(sound));
+        let flows: Vec<Value> =
+            flows.map(|((setup, flow), (seen, sound))| flow_json(setup, flow, seen, sound)).collect();
         let mut document = json!({
             "format": FORMAT_VERSION,
             "program": "framewire",
@@ -106,7 +111,12 @@ fn write_text(path: &Path, text: &str) -> Result<(), WriteError> {
     std::fs::write(path, text).map_err(|error| WriteError::new(path.to_owned(), &error))
 }
 
-fn flow_json(setup: &FlowSetup, flow: &FlowOutcome, has_clock_references: bool) -> Value {
+fn flow_json(
+    setup: &FlowSetup,
+    flow: &FlowOutcome,
+    has_clock_references: bool,
+    sound: Option<summary::Sound>,
+) -> Value {
     let failure = match &flow.status {
         FlowStatus::Failed(reason) => Some(reason),
         FlowStatus::Complete | FlowStatus::Partial => None,
@@ -126,7 +136,27 @@ fn flow_json(setup: &FlowSetup, flow: &FlowOutcome, has_clock_references: bool) 
         document["stuffing_bytes"] = bytes.into();
         document["transport_stream_bytes"] = of.into();
     }
+    if let Some(sound) = sound {
+        document["sound"] = sound_of_flow(sound);
+    }
     document
+}
+
+/// What became of a flow's sound, and how late it was.
+fn sound_of_flow(sound: summary::Sound) -> Value {
+    let summary::Sound { fates, longest_wait_ms, latency_ms, apart_ms } = sound;
+    let latency = |place: usize| latency_ms.map(|latencies| latencies[place]);
+    json!({
+        "shown": fates.shown,
+        "late": fates.late,
+        "lost": fates.lost,
+        "not_offered": fates.not_offered,
+        "wait_max_ms": longest_wait_ms,
+        "latency_p50_ms": latency(0),
+        "latency_p95_ms": latency(1),
+        "latency_max_ms": latency(2),
+        "apart_ms": apart_ms,
+    })
 }
 
 /// Whether a transport sends datagrams of a transport stream without RTP, which have a clock reference each and no number.

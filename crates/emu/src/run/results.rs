@@ -86,6 +86,7 @@ pub fn write(
         content: outcome.content,
         setups,
         flows: &outcome.flows,
+        summaries: &summaries,
         clock_references_seen,
         ended_by,
         origin_utc: utc(outcome.clock.to_unix(Timestamp::ZERO)).into(),

@@ -185,6 +185,7 @@ impl Writer {
             content: &movie.content,
             setups: std::slice::from_ref(setup),
             flows: std::slice::from_ref(flow),
+            summaries: &[],
             clock_references_seen: Vec::new(),
             ended_by: (record.ending == Ending::Stopped).then_some("interrupted"),
             origin_utc: utc(self.clock.to_unix(record.began)).into(),

@@ -19,6 +19,7 @@ pub(crate) use connection::ConnectionTotals;
 pub use levels::Levels;
 pub use player::Stalls;
 pub use sound::Sound;
+use sound::SoundTotals;
 pub use statistics::LossRuns;
 
 use crate::ledger::{Fate, Ledger};
@@ -166,11 +167,13 @@ impl Summary {
     /// Sums up a flow.
     pub fn build(ledger: &Ledger, log: &FlowLog, playout: &Playout) -> Self {
         let mut frames = FrameTotals::new(log);
-        let mut sound = None;
+        let mut sound = SoundTotals::new(log);
         for row in &ledger.rows {
-            match row.track {
-                0 => frames.take(&row),
-                _ => sound.get_or_insert_with(Sound::default).take(&row),
+            if row.track == 0 {
+                frames.take(&row);
+                sound.take_frame(&row);
+            } else {
+                sound.take(&row);
             }
         }
         frames.latencies.ready();
@@ -211,7 +214,7 @@ impl Summary {
             useless_bytes: has_frames.then_some(frames.useless_bytes),
             levels: frames.levels.levels(),
             stalls: frames.player.play(ledger.first_arrival, *playout),
-            sound,
+            sound: sound.sound(),
             connection: log.samples.connection(),
             transmissions: Transmissions::of(log),
             sniffed: Sniffed::of(log),

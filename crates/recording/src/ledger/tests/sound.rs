@@ -1,5 +1,7 @@
 //! Rows of sound stand behind those of the picture, with numbers, fates and delays of their own.
 
+use framewire_units::Duration;
+
 use crate::ledger::{Fate, Ledger};
 use crate::record::{FlowStatus, FrameFacts, LossPlace};
 use crate::summary::Summary;
@@ -42,6 +44,9 @@ fn sound_is_lost_by_itself_and_harms_no_picture_nor_is_it_harmed() {
     let (fates, of_sound) = (summary.fates.unwrap(), summary.sound.unwrap());
     assert_eq!((summary.frames, fates.shown, fates.lost, fates.undecodable), (Some(3), 1, 1, 1));
     assert_eq!((of_sound.fates.shown, of_sound.fates.lost, of_sound.longest_wait_ms), (3, 1, Some(0.0)));
+    // Of the second datagram of a picture 0.1 ms later.
+    assert_eq!(of_sound.latency_ms, Some([5.0; 3]));
+    assert!((of_sound.apart_ms.unwrap() + 0.1).abs() < 1e-9, "{:?}", of_sound.apart_ms);
     let alone = DatagramFlow::new(movie(&[1000; 3])).log;
     assert_eq!(Summary::build(&Ledger::build(&alone, LIVE), &alone, &LIVE).sound, None);
 }
@@ -84,4 +89,44 @@ fn sound_that_the_run_ended_before_was_not_offered() {
         fates
     });
     assert!(ledger.rows.iter().skip(4).all(|row| row.root_cause.is_none()));
+}
+
+#[test]
+fn the_worst_second_says_how_far_sound_and_picture_are_apart() {
+    // Two seconds: in the first one sound is 30 ms later than the picture in the mean, in the second 55 ms earlier.
+    let pictures = movie(&[1000; 50]);
+    let sound = (0..50u32).map(|number| FrameFacts {
+        track: 1,
+        kind: 'A',
+        due: ms(40 * u64::from(number)),
+        ..pictures[number as usize].clone()
+    });
+    let mut flow = DatagramFlow::new(pictures.iter().cloned().chain(sound).collect());
+    let after = |millis| [Injected::Arrives(Duration::from_millis(millis)); 2];
+    for frame in 0..100u32 {
+        let (is_sound, second) = (frame >= 50, frame % 50 / 25);
+        let odd = u64::from(frame % 2);
+        let late = match (is_sound, second) {
+            (true, 0) => 40,
+            (true, _) => 5,
+            (false, 0) => 10,
+            // 60 ms in the mean of 25: 13 and 12 of them.
+            (false, _) => 48 + 25 * odd,
+        };
+        flow.send(frame, &after(late));
+    }
+    let summary = Summary::build(&Ledger::build(&flow.log, STALL), &flow.log, &STALL);
+    let of_sound = summary.sound.unwrap();
+    let rows = Ledger::build(&flow.log, STALL).rows.to_vec();
+    let mean = |track, from, to| {
+        let of = rows.iter().filter(|row| row.track == track && (ms(from)..ms(to)).contains(&row.due));
+        let latencies: Vec<f64> = of.map(|row| row.latency_nanos.unwrap() as f64 / 1e6).collect();
+        latencies.iter().sum::<f64>() / latencies.len() as f64
+    };
+    let apart = mean(1, 1_000, 2_000) - mean(0, 1_000, 2_000);
+    assert!((-57.0..-53.0).contains(&apart), "{apart}");
+    assert!(mean(1, 0, 1_000) - mean(0, 0, 1_000) < 50.0);
+    assert!((of_sound.apart_ms.unwrap() - apart).abs() < 1e-6, "{:?}", of_sound.apart_ms);
+    let [median, ninety_fifth, longest] = of_sound.latency_ms.unwrap();
+    assert!(median <= ninety_fifth && ninety_fifth <= longest && (39.0..42.0).contains(&longest), "{of_sound:?}");
 }
