@@ -327,12 +327,12 @@ fn flows_are_checked_one_by_one_and_together() {
         (
             "tcp+ifd",
             "pacing = \"sender\"",
-            "a key of udp-blocking, ts, ts+rtp, tcp, rtp+tcp, ts+tcp, http, http+ts, http+fmp4 and rtsp",
+            "a key of udp-blocking, rtp, ts, ts+rtp, tcp, rtp+tcp, ts+tcp, http, http+ts, http+fmp4 and rtsp",
         ),
         (
             "udp",
             "pacing = \"none\"",
-            "a key of udp-blocking, ts, ts+rtp, tcp, rtp+tcp, ts+tcp, http, http+ts, http+fmp4 and rtsp",
+            "a key of udp-blocking, rtp, ts, ts+rtp, tcp, rtp+tcp, ts+tcp, http, http+ts, http+fmp4 and rtsp",
         ),
     ];
     for (transport, line, owner) in mine {
