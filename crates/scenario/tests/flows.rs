@@ -86,7 +86,8 @@ fn a_message_about_a_flow_says_its_name_where_it_has_one() {
     assert!(told(two, &renamed).starts_with("flow.1.name: \"camera\""), "which says it");
     let error = Scenario::parse(&format!("{two}mtu = 1"), &[]).unwrap_err();
     assert_eq!(error.key(), "flow.1.mtu");
-    let start = two.replace("\"tcp\"", "\"bulk\"\nstart = \"9 s\"");
+    let start = two.replace("\"tcp\"", "\"bulk\"\nstart = \"90 s\"");
+    let start = format!("[movie]\nsource = \"film.mp4\"\n{start}");
     let later = Scenario::parse(&start, &[]).unwrap().lasting(Duration::from_secs(2));
     assert!(later.unwrap_err().to_string().starts_with("flow.1.start (camera): "));
     let scenario = Scenario::parse(two, &[]).unwrap();
