@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 
 import machine_load
+import polars as pl
 import pytest
 from test_emulated import capable
 
@@ -102,3 +103,34 @@ def test_what_nobody_has_is_named_with_what_there_is(tmp_path: Path) -> None:
 def test_ecn_false_is_refused_to_what_counts_marks() -> None:
     with pytest.raises(InputError, match=r"flow\.0\.ecn: false is not allowed.*\"dctcp\" counts"):
         framewire.run(NETWORK + bulk("one", congestion='"dctcp"', ecn="false"), world="simulated")
+
+
+def test_marks_of_a_queue_are_answered_alike_in_both_worlds(tmp_path: Path) -> None:
+    step = "min_threshold = 15, max_threshold = 16, max_probability = '100 %', weight = '100 %', wait = false"
+    network = f"""
+limit = "8 s"
+[network]
+kind = "wired"
+[network.wire]
+rate = "20 Mbit/s"
+delay = "10 ms"
+queue = "500 packets"
+queue_discipline = {{ kind = "red", {step}, ecn = true }}
+"""
+    text = network + bulk("counts", congestion='"dctcp"') + bulk("asks", congestion='"reno"', ecn="true")
+    emulated = run(text, tmp_path / "emulated")
+    simulated = framewire.run(text, out=tmp_path / "simulated", world="simulated")
+    marked = [
+        dict(result.results.packets.filter(pl.col("cause") == "congestion experienced").group_by("flow").len().rows())
+        for result in (emulated, simulated)
+    ]
+    rows = [{row["flow"]: row for row in result.summary.to_dicts()} for result in (emulated, simulated)]
+    for flow, tolerance in [("counts", 0.06), ("asks", 0.12)]:
+        with machine_load.excused(emulated, flow):
+            kernel, ours = (row[flow] for row in rows)
+            assert ours["packet_throughput_bps"] == pytest.approx(kernel["packet_throughput_bps"], rel=tolerance)
+            assert ours["srtt_mean_ms"] == pytest.approx(kernel["srtt_mean_ms"], rel=0.1)
+            assert 0.7 < marked[1][flow] / marked[0][flow] < 1.4, (flow, marked)
+    # Who counts marks keeps the queue filled; who halves lets it run empty, and is marked less.
+    assert all(count["counts"] > 3 * count["asks"] for count in marked)
+    assert all(row["counts"]["srtt_mean_ms"] > row["asks"]["srtt_mean_ms"] + 2 for row in rows)
