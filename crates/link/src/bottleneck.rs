@@ -12,7 +12,7 @@ use crate::queue::QueueLimit;
 use crate::config::WireConfig;
 use crate::queue::{Arrival, Backlog, Dropped, QueueDiscipline, QueueSetup, Queued};
 use crate::server::{Load, Server, Service};
-use crate::token_bucket::Policer;
+use crate::token_bucket::{Policer, PolicerConfig};
 use crate::verdict::{DropCause, Packet};
 
 /// What became of a packet at a bottleneck.
@@ -35,7 +35,6 @@ pub(crate) enum Fate {
 pub(crate) struct Bottleneck {
     server: Server,
     queue: Queue,
-    policer: Option<Policer>,
     /// Time of the last arrival or, if that is later, of the last service that was settled in its course.
     settled: Timestamp,
 }
@@ -47,6 +46,15 @@ enum Queue {
     Limited(Limited),
     /// When its service begins, or when it is dropped.
     Managed(Managed),
+    /// As the queue behind the policer settles it, or at its arrival.
+    Policed(Box<Policed>),
+}
+
+/// A queue behind a policer.
+#[derive(Debug)]
+struct Policed {
+    policer: Policer,
+    queue: Queue,
 }
 
 /// A queue with a limit and nothing else: it is enough to know when each of its packets leaves it.
@@ -74,8 +82,7 @@ impl Bottleneck {
     pub(crate) fn new(config: &WireConfig, seed: Seed) -> Self {
         let setup = QueueSetup { limit: config.queue, mtu: config.mtu, rate: config.mean_rate() };
         let queue = config.queue_discipline.build(&setup, seed);
-        let policer = config.policer.map(Policer::new);
-        Self { policer, ..Self::with_queue(Server::new(config), queue) }
+        Self::with_queue(Server::new(config), queue).policed(config.policer)
     }
 
     fn with_queue(server: Server, queue: Box<dyn QueueDiscipline>) -> Self {
@@ -85,7 +92,14 @@ impl Bottleneck {
                 Queue::Managed(Managed { queue, since: Timestamp::ZERO, load: Load::default(), dropped: Vec::new() })
             }
         };
-        Self { server, queue, policer: None, settled: Timestamp::ZERO }
+        Self { server, queue, settled: Timestamp::ZERO }
+    }
+
+    /// With a policer before its queue, if there is one.
+    fn policed(self, config: Option<PolicerConfig>) -> Self {
+        let Some(config) = config else { return self };
+        let policed = Policed { policer: Policer::new(config), queue: self.queue };
+        Self { queue: Queue::Policed(Box::new(policed)), ..self }
     }
 
     /// When a packet enters the queue that is stamped `at`: at that time, unless something later is settled already.
@@ -98,32 +112,17 @@ impl Bottleneck {
     pub(crate) fn handle_packet(&mut self, at: Timestamp, packet: Packet, mut settled: impl FnMut(Settled)) {
         let entry = self.entry(at);
         self.settled = entry;
-        let mut packet = Queued { clamped: at < entry, ..Queued::new(packet, entry) };
-        if self.policer.is_some() && !self.police(&mut packet, &mut settled) {
-            return;
-        }
+        let packet = Queued { clamped: at < entry, ..Queued::new(packet, entry) };
         match &mut self.queue {
             Queue::Limited(queue) => settled(Settled { packet, fate: queue.settle(packet, &mut self.server) }),
             Queue::Managed(queue) => queue.handle_packet(packet, &mut self.server, &mut settled),
+            Queue::Policed(queue) => queue.handle_packet(packet, &mut self.server, &mut settled),
         }
-    }
-
-    /// Whether the policer lets a packet on. What is settled by then is settled first.
-    #[inline(never)]
-    fn police(&mut self, packet: &mut Queued, settled: &mut dyn FnMut(Settled)) -> bool {
-        if let Queue::Managed(queue) = &mut self.queue {
-            queue.settle_until(packet.at, &mut self.server, settled);
-        }
-        let admitted = self.policer.as_mut().is_none_or(|policer| policer.admits(packet));
-        if !admitted {
-            settled(Settled { packet: *packet, fate: Fate::Dropped { at: packet.at, cause: DropCause::Policed } });
-        }
-        admitted
     }
 
     /// Settles all that happens up to `now`.
     pub(crate) fn handle_timeout(&mut self, now: Timestamp, mut settled: impl FnMut(Settled)) {
-        if let Queue::Managed(queue) = &mut self.queue {
+        if let Some(queue) = self.queue.managed() {
             let last = queue.settle_until(now, &mut self.server, &mut settled);
             self.settled = self.settled.max(last);
         }
@@ -131,9 +130,43 @@ impl Bottleneck {
 
     /// When the next service begins that is not settled; `None` where only a packet can change something.
     pub(crate) fn next_timeout(&self) -> Option<Timestamp> {
-        match &self.queue {
-            Queue::Limited(_) => None,
-            Queue::Managed(queue) => queue.next_start(&self.server),
+        self.queue.next_start(&self.server)
+    }
+}
+
+impl Queue {
+    /// What has to be woken, if anything has.
+    fn managed(&mut self) -> Option<&mut Managed> {
+        match self {
+            Self::Limited(_) => None,
+            Self::Managed(queue) => Some(queue),
+            Self::Policed(policed) => policed.queue.managed(),
+        }
+    }
+
+    fn next_start(&self, server: &Server) -> Option<Timestamp> {
+        match self {
+            Self::Limited(_) => None,
+            Self::Managed(queue) => queue.next_start(server),
+            Self::Policed(policed) => policed.queue.next_start(server),
+        }
+    }
+}
+
+impl Policed {
+    // Apart, as what a managed queue does is.
+    #[inline(never)]
+    fn handle_packet(&mut self, mut packet: Queued, server: &mut Server, settled: &mut dyn FnMut(Settled)) {
+        if let Some(queue) = self.queue.managed() {
+            queue.settle_until(packet.at, server, settled);
+        }
+        if !self.policer.admits(&mut packet) {
+            return settled(Settled { packet, fate: Fate::Dropped { at: packet.at, cause: DropCause::Policed } });
+        }
+        match &mut self.queue {
+            Queue::Limited(queue) => settled(Settled { packet, fate: queue.settle(packet, server) }),
+            Queue::Managed(queue) => queue.handle_packet(packet, server, settled),
+            Queue::Policed(queue) => queue.handle_packet(packet, server, settled),
         }
     }
 }

@@ -133,7 +133,7 @@ proptest! {
         for woken in [false, true] {
             let queue = Box::new(AtDeparture(config.queue_discipline.build(&setup, Seed(1))));
             let bottleneck = Bottleneck::with_queue(Server::new(&config), queue);
-            let at_departure = run(Bottleneck { policer: config.policer.map(Policer::new), ..bottleneck }, &traffic, woken);
+            let at_departure = run(bottleneck.policed(config.policer), &traffic, woken);
             prop_assert_eq!(&by_packet(at_departure), &at_arrival);
         }
     }
