@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -152,3 +153,17 @@ def test_stubs_say_what_the_module_has(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "mypy.stubtest", "framewire._native", "--mypy-config-file", str(settings)]
     ended = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+def test_queues_and_lines_of_the_manual_are_understood() -> None:
+    kept = r"^(?:# )?((?:queue_discipline|framing|shaper|policer) = [^#\n]*)"
+    lines = [
+        line
+        for page in ("links.md", "scenario.md")
+        for block in (REPOSITORY / "docs" / page).read_text().split("```toml\n")[1:]
+        for line in re.findall(kept, block.split("```")[0], re.MULTILINE)
+    ]
+    assert len(lines) >= 6
+    for line in lines:
+        wire = tomllib.loads(line)
+        assert load({"network": {"kind": "wired", "wire": wire}, "flow": [{"transport": "udp"}]})
