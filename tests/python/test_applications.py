@@ -297,7 +297,7 @@ def test_what_the_application_dropped_is_not_blamed_on_the_network(film: Path, t
 
 def test_what_is_not_installed_is_named_before_anything_starts(film: Path, tmp_path: Path) -> None:
     absent = command("x", ["no-such-program", "{movie}"], ["cat"])
-    with pytest.raises(MachineError, match=r'flow\.0\.sender: the program "no-such-program" is not installed'):
+    with pytest.raises(MachineError, match=r'flow\.0\.sender \(x\): the program "no-such-program" is not installed'):
         machine_load.run(scenario(film, absent), tmp_path)
     element = PLAIN.replace("mpegvideoparse", "nosuchelement")
     with pytest.raises(MachineError, match=r'flow\.0\.sender\.pipeline.*"nosuchelement".*GST_PLUGIN_PATH'):
@@ -306,7 +306,7 @@ def test_what_is_not_installed_is_named_before_anything_starts(film: Path, tmp_p
 
 
 def test_the_simulated_world_refuses_applications(film: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"flow\.0\.sender: .*only in the emulated world"):
+    with pytest.raises(InputError, match=r"flow\.0\.sender \(plain\): .*only in the emulated world"):
         machine_load.run(scenario(film, PLAIN), tmp_path, world="simulated")
 
 
