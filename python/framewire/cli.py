@@ -349,6 +349,27 @@ def check(scenario: ScenarioFile, overrides: Overrides = None) -> None:
     )
 
 
+@scenario_app.command(epilog="Example: framewire scenario show scenarios/flat.toml --out flat.svg")
+@clear_errors
+def show(
+    scenario: ScenarioFile,
+    overrides: Overrides = None,
+    out: Annotated[Path | None, typer.Option(help="The file to write; default: print it.")] = None,
+) -> None:
+    """Draw the network of a scenario as an SVG picture.
+
+    It has the nodes, the links, and what each of them does in either direction.
+    """
+    from framewire import network_picture  # not needed elsewhere
+    from framewire.report import file as report_file
+
+    picture = network_picture.svg(scenario_module.load(scenario, set=overrides))
+    if out is None:
+        typer.echo(picture, nl=False)
+    else:
+        typer.echo(report_file.write(picture, out, "the picture"))
+
+
 @scenario_app.command(epilog="Example: framewire scenario schema > scenario.schema.json")
 @clear_errors
 def schema() -> None:

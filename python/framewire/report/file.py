@@ -10,8 +10,10 @@ from framewire.errors import InputError
 __all__ = ["write"]
 
 
-def write(html: str, target: Path) -> Path:
-    """Writes a report beside its place and then moves it there, and returns where that is.
+def write(text: str, target: Path, what: str = "the report") -> Path:
+    """Writes a report, or another text, beside its place and then moves it there, and returns where that is.
+
+    ``what`` it is a message says.
 
     Raises:
         InputError: when the file cannot be written; nothing of it is left then.
@@ -19,7 +21,7 @@ def write(html: str, target: Path) -> Path:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with replacing(target) as part:
-            part.write_text(html, encoding="utf-8")
+            part.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise InputError(f"{target}: cannot write the report: {error.strerror}") from error
+        raise InputError(f"{target}: cannot write {what}: {error.strerror}") from error
     return target

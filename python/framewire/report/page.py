@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 from markupsafe import Markup, escape
 
-from framewire import stats
+from framewire import network_picture, stats
 from framewire.campaign import provenance
 from framewire.psnr import CAP_DB
 from framewire.report import comparison, figures, filmstrip, plotly, portable_scenario, psnr
@@ -83,6 +83,7 @@ def render(
         accuracy=accuracy,
         proof=proof(run),
         scenario=portable_scenario.portable(run),
+        network_picture=None if run.real or run.scenario is None else Markup(network_picture.svg(run.scenario)),
         send_command=portable_scenario.send_command(run) if run.real else "",
         simulation_only=run.scenario is not None and run.scenario.parsed.needs_simulation is not None,
         seeded=drawn_by_chance(run),
