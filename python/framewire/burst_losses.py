@@ -32,12 +32,18 @@ def notes(scenario: Scenario, frames: pl.DataFrame) -> list[str]:
     >>> [note] = notes(load({"flow": [{"transport": "udp"}]}), pl.DataFrame(ledger))
     >>> note.partition(": ")[0]
     'of 4 frames of udp 3 were lost or could not be decoded, 2 of them because of what was lost to a full queue'
+    >>> [note] = notes(load({"layout": "together", "flow": [{"transport": "udp"}, {"transport": "bulk"}]}),
+    ...                pl.DataFrame(ledger | {"fate": ["lost", "undecodable", "not offered", "lost"]}))
+    >>> note[:14], "what shares the network with it fills the queue" in note
+    ('of 3 frames of', True)
     >>> notes(load({"flow": [{"transport": "udp"}]}), pl.DataFrame(ledger | {"root_cause": ["random loss"] * 4}))
     []
     >>> notes(load({"flow": [{"transport": "udp", "spread": "frame-interval"}]}), pl.DataFrame(ledger))
     []
     """
     import polars as pl
+
+    from framewire import stats
 
     flows = unspread(scenario)
     if not flows or not {"flow", "fate", "root_cause"} <= set(frames.columns):
@@ -47,15 +53,17 @@ def notes(scenario: Scenario, frames: pl.DataFrame) -> list[str]:
         frames.lazy()
         .filter(pl.col("flow").is_in(flows))
         .group_by("flow", maintain_order=True)
-        .agg(pl.len().alias("frames"), missing.sum().alias("missing"),
+        .agg(stats.offered().sum().alias("frames"), missing.sum().alias("missing"),
              (missing & (pl.col("root_cause") == QUEUE_FULL)).sum().alias("full"))
         .filter((pl.col("full") > pl.col("missing") / 2) & (pl.col("full") >= FEW * pl.col("frames")))
         .collect()
     )  # fmt: skip
+    shared = scenario.together and len(scenario.flows) > 1
+    others = ", what shares the network with it fills the queue" if shared else ""
     return [
         f"of {total:,} frames of {flow} {gone:,} were lost or could not be decoded, {full:,} of them because of what "
-        f"was lost {TO_A_FULL_QUEUE}: the movie needs more than the link carries, or a large frame, of which all "
-        "packets leave in one burst, does not fit into the queue; there "
+        f"was lost {TO_A_FULL_QUEUE}: the movie needs more than the link carries{others}, or a large frame, of "
+        "which all packets leave in one burst, does not fit into the queue; there "
         f"--set 'flow.{flow}.spread=\"frame-interval\"' helps, which sends them over the time of the frame"
         for flow, total, gone, full in counts.iter_rows()
     ]
