@@ -210,6 +210,8 @@ def test_a_report_made_afterwards_shows_both_and_says_on_which_its_verdict_rests
     as_decoded.write(run, scored[1])
     scored = load(run.directory)
     assert DISCARDED not in outcome(scored, compared).verdict.caveats
+    said = " ".join(outcome(scored, compared).verdict.caveats)
+    assert "a receiver that discards damaged frames. One that conceals them would show udp with " in said
     found = outcome(scored, psnr.unmeasured())
     titles = [column.title for column in comparison.columns(found.flows)]
     assert "decoded PSNR" in titles and "decoded SSIM" in titles

@@ -59,21 +59,39 @@ def of_sound(flows: Sequence[Metrics]) -> list[Markup]:
 
 
 def as_decoded(flows: Sequence[Metrics], verdict: Verdict) -> list[Markup]:
-    """Says of what kind of receiver the verdict is, where another kind would have a clearly better picture of a flow
-    that was not chosen, and where that is not known."""
+    """Says of what kind of receiver the verdict is, what another kind would show, and where that is not known."""
     known = [one for one in flows if one.as_decoded_psnr_db is not None]
     if not known:
         return [DISCARDED] if any(_may_be_damaged(one) for one in flows) else []
     chosen = max((one.as_decoded_psnr_db or 0.0 for one in known if one.flow in verdict.best), default=None)
     best = max(known, key=lambda one: one.as_decoded_psnr_db or 0.0, default=None)
     if best is None or chosen is None or (best.as_decoded_psnr_db or 0.0) <= chosen + PSNR_DB:
-        return []
+        return _of_another_receiver(known)
     return [
         Markup(
             "The verdict is of a receiver that discards damaged frames. One that conceals them would show {} with "
             "{:.1f} dB, what is chosen with {:.1f} dB."
         ).format(best.flow, best.as_decoded_psnr_db, chosen)
     ]
+
+
+def _of_another_receiver(known: Sequence[Metrics]) -> list[Markup]:
+    """What one that conceals damage would show of each flow, where that is clearly something else."""
+    both = [
+        (one.flow, one.as_decoded_psnr_db, one.psnr_mean_db)
+        for one in known
+        if one.as_decoded_psnr_db is not None and one.psnr_mean_db is not None
+    ]
+    if not both:
+        return []
+    others = [
+        Markup("{} with {:.1f} dB in place of {:.1f}").format(flow, concealed, discarded)
+        for flow, concealed, discarded in both
+        if abs(concealed - discarded) > PSNR_DB
+    ]
+    shown = listed(others) if others else Markup("the same to within {:g} dB").format(PSNR_DB)
+    text = Markup("The verdict is of a receiver that discards damaged frames. One that conceals them would show {}.")
+    return [text.format(shown)]
 
 
 DISCARDED = Markup(
