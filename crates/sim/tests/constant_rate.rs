@@ -153,6 +153,35 @@ fn a_link_below_the_rate_makes_a_connection_late() {
     assert!((1.4..2.2).contains(&slow), "{slow} s");
 }
 
+/// What is fetched ends as what is sent does, behind its last frame: not when no null packet waits for room, which a link that is
+/// slower than the stream never lets happen.
+#[test]
+fn an_answer_ends_behind_the_last_frame_where_the_link_is_below_the_rate() {
+    let movie = movie(2.0, 6);
+    let sent = |transport: &str| {
+        let text = flow(&wired("4.5 Mbit/s", ""), transport, "5 Mbit/s");
+        [run(&scenario(&text), &movie, false), with_sound(&text, &movie, 6.0, Received::Memory)].map(|simulated| {
+            assert_eq!(simulated.outcomes[0].status, FlowStatus::Complete, "{transport}");
+            assert!(simulated.movies[0] == movie.to_bytes(), "{transport}: the movie was changed");
+            let log = &simulated.logs[0];
+            let ended = log.stream_reads.iter().map(|read| read.at).max().unwrap().as_secs_f64();
+            (ended, log.stuffing.unwrap())
+        })
+    };
+    // The sound plays for half a second behind the last picture.
+    let seconds = [6.0, 6.5];
+    for ((seconds, fetched), (of_tcp, least)) in seconds.into_iter().zip(sent("http+ts")).zip(sent("ts+tcp")) {
+        let (ended, stuffing) = fetched;
+        // The request takes a round trip, 10 ms, that the other has for its first packets.
+        assert!((of_tcp..of_tcp + 0.03).contains(&ended), "{ended} s, not {of_tcp} s");
+        // 5 Mbit/s take 1.11 times as long at 4.5 Mbit/s, and headers and round trips at most 7 % more.
+        assert!((1.11 * seconds..1.19 * seconds).contains(&ended), "{ended} s of {seconds} s");
+        // One group of seven packets: in front of the first frame or behind the last one.
+        let more = stuffing.bytes as i64 - least.bytes as i64;
+        assert!((-7 * 188..=7 * 188).contains(&more), "{stuffing:?}, not {least:?}");
+    }
+}
+
 fn refused(text: &str, movie: &Movie) -> String {
     let content = Content::of_movie("movie.m2v", movie.clone());
     let simulated: Result<Simulated, _> = Simulation::run(&scenario(text), &content, &Options::default());

@@ -71,8 +71,13 @@ impl SenderSession {
     }
 
     pub(super) fn end_when_all_is_offered(&mut self, now: Timestamp) {
-        if self.all_is_offered() && self.responses.is_none() && !self.end_signalled {
-            self.signal_end(now);
+        if !self.all_is_offered() || self.end_signalled {
+            return;
+        }
+        match self.responses {
+            None => self.signal_end(now),
+            // It is signalled when that has said what is to be said behind all of it.
+            Some(_) => self.half.handle_complete(),
         }
     }
 

@@ -108,6 +108,13 @@ impl SendingHalf {
         }
     }
 
+    /// All was given to it, and the end is signalled when it has left.
+    pub(super) fn handle_complete(&mut self) {
+        if let Self::Constant(half) = self {
+            half.handle_complete();
+        }
+    }
+
     /// True where nothing is left of what was given, and null packets go until there is more.
     pub(super) fn sends_stuffing_alone(&self) -> bool {
         if let Self::Constant(half) = self { half.sends_stuffing_alone() } else { false }

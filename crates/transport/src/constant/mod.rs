@@ -57,6 +57,8 @@ pub struct ConstantSender {
     sending: Option<Sending>,
     /// Bytes written since the start.
     written: u64,
+    /// All that it is to send was given to it.
+    complete: bool,
     ended: bool,
     finished: bool,
     events: VecDeque<SenderEvent>,
@@ -82,6 +84,7 @@ impl ConstantSender {
             begin: None,
             sending: None,
             written: 0,
+            complete: false,
             ended: false,
             finished: false,
             events: VecDeque::new(),
@@ -109,6 +112,12 @@ impl ConstantSender {
     /// Takes a message of the session, which goes before the next packets of a stream of bytes.
     pub fn handle_message(&mut self, message: impl Into<Bytes>) {
         self.messages.push_back(message.into());
+    }
+
+    /// No more frames and sound come, and the end is signalled when all of them have left, as there may be a message to send then:
+    /// no null packets go in place of it. They would never leave the socket room where that is slower than the stream.
+    pub fn handle_complete(&mut self) {
+        self.complete = true;
     }
 
     /// No more frames come. What was taken is still sent.
@@ -163,8 +172,11 @@ impl ConstantSender {
         }
     }
 
-    /// When the next packets are due; `None` before the first frame.
+    /// When the next packets are due; `None` before the first frame, and behind the last where that is known to be the last.
     pub fn next_timeout(&self) -> Option<Timestamp> {
+        if self.complete && self.sends_stuffing_alone() {
+            return None;
+        }
         Some(self.begin? + self.packetizer.next_due()?)
     }
 

@@ -222,3 +222,36 @@ fn a_full_socket_is_waited_for_and_what_is_stopped_is_told_once() {
     assert_eq!(discarded, [0, 1, 2]);
     assert!(half.is_finished() && !half.wants_frame());
 }
+
+/// Over a connection that is slower than the stream there would always be a group of null packets that waits for room.
+#[test]
+fn behind_the_last_frame_is_no_stuffing_but_what_there_is_to_say() {
+    for complete in [false, true] {
+        let mut half = sender(Carrier::Stream);
+        let mut socket = Toy::default();
+        socket.stream.room = 4_000;
+        half.handle_frame(ms(0), movie("I", 6_000).remove(0));
+        if complete {
+            half.handle_complete();
+        }
+        assert_eq!(half.poll_write(ms(1_000), &mut socket).unwrap(), WriteProgress::Blocked);
+        assert!(half.next_timeout().is_some(), "some of the frame waits");
+        socket.stream.room = 100_000;
+        let progress = half.poll_write(ms(1_000), &mut socket).unwrap();
+        if !complete {
+            // 500 kB are due by now.
+            assert_eq!((progress, socket.stream.taken.len()), (WriteProgress::Blocked, 104_000));
+            continue;
+        }
+        assert_eq!((progress, half.next_timeout()), (WriteProgress::Idle, None));
+        let len = socket.stream.taken.len();
+        assert!((6_000..8_000).contains(&len), "{len} bytes: those of the frame, and the rest of a group");
+        assert!(!half.is_finished() && socket.stream.finished == 0, "the end was not signalled");
+        half.handle_message(vec![1; 3_000]);
+        assert_eq!(half.poll_write(ms(1_000), &mut socket).unwrap(), WriteProgress::Idle);
+        half.handle_end(ms(1_000));
+        assert_eq!(half.poll_write(ms(1_000), &mut socket).unwrap(), WriteProgress::Idle);
+        assert!(half.is_finished() && socket.stream.finished == 1);
+        assert_eq!(socket.stream.taken[len..], [1; 3_000]);
+    }
+}
