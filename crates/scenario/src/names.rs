@@ -82,11 +82,16 @@ impl<T: Keyword> JsonSchema for Named<T> {
 /// Where it is none's; with what is allowed, and what may have been meant.
 pub(crate) fn find<T: Copy>(text: &str, all: &[T], word: impl Fn(T) -> &'static str) -> Result<T, String> {
     all.iter().copied().find(|&value| word(value) == text).ok_or_else(|| {
-        let words: Vec<&str> = all.iter().map(|&value| word(value)).collect();
-        let guess = nearest(text, &words).filter(|_| words.len() > 1);
+        let guess = meant(text, all, &word);
         let hint = guess.map_or(String::new(), |guess| format!(" (did you mean \"{guess}\"?)"));
         format!("{}{hint}", one_of(all, word))
     })
+}
+
+/// What may have been meant by a word that is none's, where there are several.
+pub(crate) fn meant<T: Copy>(text: &str, all: &[T], word: impl Fn(T) -> &'static str) -> Option<&'static str> {
+    let words: Vec<&'static str> = all.iter().map(|&value| word(value)).collect();
+    nearest(text, &words).filter(|_| words.len() > 1)
 }
 
 /// What is allowed, as a message says it.

@@ -299,7 +299,11 @@ fn flows_are_checked_one_by_one_and_together() {
     let refused = |text: &str, key: &str, parts: &[&str]| assert_refused(parse(text), key, parts);
     refused("", "flow", &["is missing", "transport"]);
     refused("[[flow]]\nname = \"x\"", "flow.0.transport", &["is missing", "udp-blocking, rtp, udp"]);
-    refused("[[flow]]\ntransport = \"udpp\"", "flow.0.transport", &["did you mean \"udp\"?", "tcp+ifd-optimised"]);
+    refused(
+        "[[flow]]\ntransport = \"udpp\"",
+        "flow.0.transport",
+        &["\"udpp\" is not allowed; did you mean \"udp\"? allowed is one of udp-blocking, rtp", "tcp+ifd-optimised"],
+    );
     refused(
         "[[flow]]\ntransport = \"rtp/udp\"",
         "flow.0.transport",

@@ -241,27 +241,28 @@ impl Transport {
         let called = Self::called();
         let word = |(_, word): (Self, &'static str)| word;
         let find = |name| names::find(name, &called, word).map(|(one, _)| one);
-        let known = |name| find(name).or_else(|allowed| Self::named(name).ok_or(allowed));
+        let known = |name| find(name).ok().or_else(|| Self::named(name));
         match name.parse() {
             Ok(kind) => Ok(Self::Movie(kind)),
             Err(senseless @ UnknownTransport::Senseless { .. }) => Err(ScenarioError::new(path, senseless.to_string())),
-            Err(UnknownTransport::Unknown { .. }) => known(name).map_err(|allowed| {
+            Err(UnknownTransport::Unknown { .. }) => known(name).ok_or_else(|| {
+                let listed = names::one_of(&called, word);
                 if let Some(protocol) = not_built(name) {
                     let others =
                         "programs of your own that speak it run as transport = \"external\" (docs/applications.md)";
-                    let listed = names::one_of(&called, word);
                     let problem = format!("{protocol} is not built in; {others}; built in are {listed}");
                     return ScenarioError::new(path, problem);
                 }
                 // A name of other programs is no slip, whatever it resembles.
-                let allowed = match name.to_ascii_lowercase().as_str() {
-                    "rtp/udp" => {
-                        let listed = names::one_of(&called, word);
-                        format!("{listed} (RTP over UDP is \"udp\" here, or \"rtp\" where nothing is to be dropped)")
-                    }
-                    _ => allowed,
-                };
-                ScenarioError::value(path, Shown(&Value::from(name)), allowed)
+                if name.eq_ignore_ascii_case("rtp/udp") {
+                    let allowed =
+                        format!("{listed} (RTP over UDP is \"udp\" here, or \"rtp\" where nothing is to be dropped)");
+                    return ScenarioError::value(path, Shown(&Value::from(name)), allowed);
+                }
+                // In front of the list, which is long.
+                let hint = names::meant(name, &called, word).map(|guess| format!("did you mean \"{guess}\"? "));
+                let (shown, hint) = (Shown(&Value::from(name)), hint.unwrap_or_default());
+                ScenarioError::new(path, format!("{shown} is not allowed; {hint}allowed is {listed}"))
             }),
         }
     }

@@ -156,19 +156,16 @@ impl Format {
         };
         if let Some(container) = container {
             let others = match payload_format(codec) {
-                Some(_) => "a transport in RTP (udp, rtp+tcp) or over TCP without a container (tcp)",
-                None => "a transport over TCP without a container (tcp)",
+                Some(_) => ": a transport in RTP (udp, rtp+tcp) or over TCP without a container (tcp) carries it",
+                None => "",
             };
             return Err(format!(
-                "{transport} sends {container}, which here carries {}; the movie is {codec}: {others} carries it",
+                "{transport} sends {container}, which here carries {}; the movie is {codec}{others}",
                 carried_by(|codec| self.carries(codec))
             ));
         }
-        Err(format!(
-            "{transport} sends RTP, which here carries {}; the movie is {codec}: a transport over TCP without RTP \
-             carries it",
-            carried()
-        ))
+        // What has no payload format here is no codec of a movie's file, and so no other transport is offered for it.
+        Err(format!("{transport} sends RTP, which here carries {}; the movie is {codec}", carried()))
     }
 
     /// What a socket of this kind carries where nothing else is asked for.
