@@ -24,12 +24,12 @@ def guess(word: object, known: Sequence[str]) -> str | None:
 
 
 def refused(key: str, value: object, known: Sequence[str]) -> InputError:
-    """An option that has to be one of these words, in the words of the scenario's reader.
+    """An option that has to be one of these words, with what may have been meant in front of them.
 
     >>> str(refused("world", "sim", ["emulated", "simulated"]))
-    'world: "sim" is not allowed; allowed is one of emulated, simulated (did you mean "simulated"?)'
+    'world: "sim" is not allowed; did you mean "simulated"? allowed is one of emulated, simulated'
     """
     meant = guess(value, known)
-    hint = "" if meant is None else f' (did you mean "{meant}"?)'
+    hint = "" if meant is None else f'did you mean "{meant}"? '
     shown = f'"{value}"' if isinstance(value, str) else repr(value)
-    return InputError(f"{key}: {shown} is not allowed; allowed is one of {', '.join(known)}{hint}")
+    return InputError(f"{key}: {shown} is not allowed; {hint}allowed is one of {', '.join(known)}")

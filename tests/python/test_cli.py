@@ -129,7 +129,7 @@ def test_a_flow_that_broke_is_told_and_the_others_are_kept(
         (["run", "SCENARIO", "--open", "--no-report"], "--open"),
         (
             ["run", "SCENARIO", "--world", "sim"],
-            'world: "sim" is not allowed; allowed is one of emulated, simulated (did you mean "simulated"?)',
+            'world: "sim" is not allowed; did you mean "simulated"? allowed is one of emulated, simulated',
         ),
         (
             ["movie", "make", "--codec", "vp8"],
@@ -137,7 +137,8 @@ def test_a_flow_that_broke_is_told_and_the_others_are_kept(
         ),
         (
             ["send", "absent.vtp", "--transport", "vtpp"],
-            'transport: "vtpp" is not allowed; allowed is one of vtp, vtp-hybrid, tfrc, rap, sqrt, aimd, fixed',
+            'transport: "vtpp" is not allowed; did you mean "vtp"? allowed is one of vtp, vtp-hybrid, tfrc, rap, '
+            "sqrt, aimd, fixed",
         ),
         (["receive", "127.0.0.1:5004", "x", "--transport", "upd"], 'transport: "upd" is not allowed'),
         (["movie", "probe", "SCENARIO"], "small.toml"),

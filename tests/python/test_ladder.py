@@ -223,7 +223,7 @@ def test_figures_9_to_14_are_drawn(made: ladder.MadeLadder, tmp_path: Path) -> N
         (["--lab", "--preset", "mild"], "--lab and --preset: only one of SOURCE, --lab and --preset may be given"),
         (["film.mp4", "--preset", "mild"], "SOURCE and --preset: only one of SOURCE, --lab and --preset may be given"),
         ([], "one of SOURCE, --lab and --preset is needed"),
-        (["--preset", "wild"], 'preset: "wild" is not allowed; allowed is one of mild, strong'),
+        (["--preset", "wild"], 'preset: "wild" is not allowed; did you mean "mild"? allowed is one of mild, strong'),
         (["--lab", "--codec", "vp8"], 'codec: "vp8" is not allowed; allowed is one of mpeg4, h264, h265'),
         (["--lab", "--levels", "2-40"], "a range of quantisers from 1-31"),
         (["--lab", "--codec", "h264", "--levels", "2-10"], "a constant quality (CRF) from 0 to 51"),
