@@ -10,6 +10,8 @@ use framewire_recording::{SentRecords, WriteError, network_packets, read_receive
 use framewire_scenario::Scenario;
 use framewire_session::lifecycle::FlowOutcome;
 use framewire_session::{FlowRecording, FlowSetup, RtpSeed};
+use framewire_transport::TransportKind;
+use framewire_transport::registry::{Format, Parts};
 use framewire_world::{
     Content, FlowPackets, RunDescription, contradiction, flow_log, load_sound, received_file, received_sound,
     write_documents,
@@ -43,6 +45,7 @@ pub struct Joined {
 pub fn join(sender: &Path, receiver: &Path, out: &Path) -> Result<Joined, RealError> {
     let (sent, received) = (Side::read(sender, "sender")?, Side::read(receiver, "receiver")?);
     check_session(&sent, &received)?;
+    check_transport(&sent, &received)?;
     let scenario = sent.scenario()?;
     let content = sent.content()?;
     let setup = sent.setup(&scenario, &content, out)?;
@@ -193,6 +196,27 @@ fn check_session(sent: &Side, received: &Side) -> Result<(), RealError> {
         ))),
         (_, None) => Ok(()),
     }
+}
+
+/// Packets and bytes are those of one transport, whatever queue is before it: by another one they would be taken for what they are not,
+/// as frames with gaps in them for whole ones. A receiver takes files of both kinds alike.
+fn check_transport(sent: &Side, received: &Side) -> Result<(), RealError> {
+    let named = |side: &Side| side.document["flows"][0]["transport"].as_str().and_then(|name| name.parse().ok());
+    let (Some(one), Some(two)) = (named(sent), named(received)) else { return Ok(()) };
+    let carried = |kind: TransportKind| {
+        let Parts { format, session, socket, .. } = kind.profile().parts;
+        (if format == Format::FragmentedMp4 { Format::Mp4 } else { format }, session, socket.socket())
+    };
+    if carried(one) == carried(two) {
+        return Ok(());
+    }
+    let why = match sent.document["served"].is_object() {
+        true => {
+            "; a server of an older version may have named another one than was asked for: both have to be recorded anew"
+        }
+        false => "",
+    };
+    Err(received.error(format!("it came by {two}, and {} was sent by {one}{why}", sent.directory.display())))
 }
 
 /// Who was sent an answer, and what.

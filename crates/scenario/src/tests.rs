@@ -218,6 +218,42 @@ fn a_protocol_that_is_not_built_is_no_slip() {
 }
 
 #[test]
+fn a_flow_of_rtsp_in_datagrams_has_its_settings_and_is_called_as_what_is_asked_for() {
+    let in_datagrams = |text: &str| {
+        let scenario = parse(&format!("[movie]\nsource = \"a.mpg\"\n[[flow]]\n{text}")).unwrap();
+        scenario.flows[0]
+            .in_datagrams()
+            .map(|flow| (Scenario { flows: vec![flow], ..scenario.clone() }, scenario.clone()))
+    };
+    for (text, transport) in [
+        ("transport = \"rtsp\"\nmtu = 1200", "rtsp+udp"),
+        ("transport = \"rtsp\"\nname = \"camera\"", "rtsp+udp"),
+        ("transport = \"rtsp\"\nrtcp = \"none\"", "rtsp+udp"),
+        ("transport = \"rtsp+ifd\"", "rtsp+udp+ifd"),
+        ("transport = \"rtsp+dependency\"", "rtsp+udp+dependency"),
+    ] {
+        let (so, before) = in_datagrams(text).expect("it is one of RTSP");
+        let (flow, own) = (&so.flows[0], &before.flows[0]);
+        assert_eq!(flow.transport().to_string(), transport);
+        assert_eq!(flow.name, if text.contains("camera") { "camera" } else { transport });
+        assert_eq!((flow.mtu, flow.device_queue), (own.mtu, own.device_queue));
+        let (FlowKind::Datagram(datagrams), FlowKind::Stream(stream)) = (&flow.kind, &own.kind) else {
+            panic!("{text}")
+        };
+        assert_eq!((datagrams.queue, datagrams.rtcp), (stream.queue, stream.rtcp));
+        let read = Scenario::parse(&so.to_toml(), &[]).unwrap().flows.remove(0);
+        assert_eq!(
+            (read.transport(), &read.name, read.mtu),
+            (flow.transport(), &flow.name, flow.mtu),
+            "it can be written"
+        );
+    }
+    for transport in ["http+ts", "rtp+tcp", "udp", "rtsp+udp"] {
+        assert!(in_datagrams(&format!("transport = \"{transport}\"")).is_none(), "{transport}");
+    }
+}
+
+#[test]
 fn values_out_of_range_are_named_with_what_is_allowed() {
     let cases: &[(&str, &str, &[&str])] = &[
         ("version", "2", &["2", "1 to 1"]),

@@ -43,6 +43,12 @@ impl Content {
         Self { sound: Some((file.into(), sound)), ..self }
     }
 
+    /// The same without sound.
+    #[must_use]
+    pub fn without_sound(self) -> Self {
+        Self { sound: None, ..self }
+    }
+
     /// The sound beside the movie, and its file.
     pub fn sound(&self) -> Option<(&Path, &Sound)> {
         self.sound.as_ref().map(|(file, sound)| (file.as_path(), sound))

@@ -140,6 +140,7 @@ mod tests {
             frames: [1, 0],
             latest: None,
             ledger: Some(true),
+            in_datagrams: false,
             ending,
         };
         let of = |asking: Asking, ending: Ending| {
@@ -162,8 +163,21 @@ mod tests {
             let (began, ended) = (Timestamp::ZERO, Timestamp::from_secs(1));
             let (what, bytes, frames, sent, latest) = ("/mp4/film.mp4".to_owned(), None, [1, 0], 5, None);
             let (method, user_agent) = ("GET".to_owned(), None);
-            let ledger = Some(true);
-            let record = Record { method, what, user_agent, bytes, began, ended, sent, frames, latest, ledger, ending };
+            let (ledger, in_datagrams) = (Some(true), false);
+            let record = Record {
+                method,
+                what,
+                user_agent,
+                bytes,
+                began,
+                ended,
+                sent,
+                frames,
+                latest,
+                ledger,
+                in_datagrams,
+                ending,
+            };
             let entry = entry(1, "127.0.0.1:5".parse().unwrap(), &record);
             (entry["ended"].as_str().unwrap().to_owned(), entry["reason"].clone())
         };

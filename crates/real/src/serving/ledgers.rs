@@ -12,12 +12,11 @@ use framewire_recording::record::FlowStatus;
 use framewire_recording::{SentRecords, WriteError};
 use framewire_scenario::Scenario;
 use framewire_session::lifecycle::FlowOutcome;
-use framewire_session::served::{Catalogue, Ending, Ledger};
+use framewire_session::served::{Catalogue, Ending, Ledger, Record};
 use framewire_session::{FlowRecording, FlowSetup, RtpSeed};
-use framewire_world::{FlowPackets, RunDescription, flow_log, utc, write_description, write_scenario};
+use framewire_world::{Content, FlowPackets, RunDescription, flow_log, utc, write_description, write_scenario};
 use serde_json::{Map, Value, json};
 
-use super::Scheme;
 use super::journal::{asking, entry};
 use super::movies::ServedMovie;
 use crate::client::Asking;
@@ -95,8 +94,14 @@ pub(super) struct Writer {
     pub(super) scenario: Scenario,
     pub(super) movies: Vec<ServedMovie>,
     pub(super) catalogue: Catalogue,
-    pub(super) scheme: Scheme,
     pub(super) clock: RunClock,
+}
+
+/// How a movie was sent.
+struct Described {
+    content: Content,
+    setup: FlowSetup,
+    scenario: Scenario,
 }
 
 impl Writer {
@@ -106,8 +111,7 @@ impl Writer {
         if asking(record) == Some(Asking::Look) {
             return Ok(false);
         }
-        let movie = self.catalogue.title_of(&record.what).and_then(|number| self.movies.get(number));
-        let Some((movie, (setup, scenario))) = movie.and_then(|one| Some((one, self.setup(one, &record.what)?))) else {
+        let Some(Described { content, setup, scenario }) = self.described(record) else {
             return Ok(false);
         };
         let directory = self.place(kept.connection)?;
@@ -118,7 +122,7 @@ impl Writer {
         };
         let mut flow = FlowOutcome::of_status(status);
         flow.sent = sent.clone();
-        let document = self.describe(kept, movie, &scenario, &setup, &flow);
+        let document = self.describe(kept, &content, &scenario, &setup, &flow);
         let renumbered = flow.sent.renumbered.clone();
         let mut log = flow_log(&setup, &mut flow, FlowPackets::new(kept.peer.port(), false, None));
         log.rtcp = reports.clone();
@@ -141,27 +145,26 @@ impl Writer {
         Ok(path)
     }
 
-    /// The flow by which it was sent, and the scenario of that flow alone.
-    fn setup(&self, movie: &ServedMovie, path: &str) -> Option<(FlowSetup, Scenario)> {
-        let plan = movie.content.sending_plan()?;
-        let is_meant = |setup: &FlowSetup| match setup {
-            FlowSetup::Stream(setup) if self.scheme == Scheme::Rtsp => setup.is_rtsp(),
-            FlowSetup::Stream(setup) => setup.is_file() == path.starts_with("/mp4/"),
-            _ => false,
-        };
-        self.scenario.flows.iter().find_map(|flow| {
-            let setup = FlowSetup::of_movie(flow, plan.clone(), RtpSeed::default()).ok().filter(is_meant)?;
-            let mut scenario = self.scenario.clone();
-            scenario.flows = vec![flow.clone()];
-            scenario.movie.source = Some(movie.path.display().to_string());
-            Some((setup, scenario))
-        })
+    /// What was sent, by which flow, and the scenario of that flow alone; `None` where it is no movie.
+    fn described(&self, record: &Record) -> Option<Described> {
+        let (number, served) = self.catalogue.movie_at(&record.what)?;
+        let movie = self.movies.get(number)?;
+        let own = self.scenario.flows.iter().find(|flow| flow.name == served.common.name())?;
+        let flow = if record.in_datagrams { own.in_datagrams()? } else { own.clone() };
+        let content = movie.content.clone();
+        // A form that does not carry its sound is served without it.
+        let content = if served.has_sound() { content } else { content.without_sound() };
+        let setup = FlowSetup::of_movie(&flow, content.sending_plan()?, RtpSeed::default()).ok()?;
+        let mut scenario = self.scenario.clone();
+        scenario.flows = vec![flow];
+        scenario.movie.source = Some(movie.path.display().to_string());
+        Some(Described { content, setup, scenario })
     }
 
     fn describe(
         &self,
         kept: &Kept,
-        movie: &ServedMovie,
+        content: &Content,
         scenario: &Scenario,
         setup: &FlowSetup,
         flow: &FlowOutcome,
@@ -182,7 +185,7 @@ impl Writer {
         let description = RunDescription {
             world: "real",
             scenario,
-            content: &movie.content,
+            content,
             setups: std::slice::from_ref(setup),
             flows: std::slice::from_ref(flow),
             summaries: &[],
@@ -200,7 +203,6 @@ impl Writer {
 #[cfg(test)]
 mod tests {
     use framewire_session::SenderLog;
-    use framewire_session::served::Record;
     use framewire_units::Timestamp;
 
     use super::*;
@@ -218,6 +220,7 @@ mod tests {
             frames: [0; 2],
             latest: None,
             ledger: Some(true),
+            in_datagrams: false,
             ending: Ending::Complete,
         };
         let ledger = Ledger { record, sent: SenderLog::default(), reports: Vec::new() };
@@ -228,9 +231,8 @@ mod tests {
     fn there_is_room_for_64_ledgers_at_a_time_and_for_1_000_in_all() {
         let scenario = Scenario::parse("[[flow]]\ntransport = \"http\"", &[]).expect("well formed");
         let (movies, catalogue, clock) = (Vec::new(), Catalogue::new(&[]), RunClock::start());
-        let scheme = Scheme::Http;
         let directory = std::env::temp_dir();
-        let mut ledgers = Ledgers::new(Writer { directory, scenario, movies, catalogue, scheme, clock });
+        let mut ledgers = Ledgers::new(Writer { directory, scenario, movies, catalogue, clock });
         let has_room = |ledgers: &Ledgers, open| ledgers.recording(open).is_some();
         assert_eq!([0, 63, 64, 65].map(|open| has_room(&ledgers, open)), [true, true, false, false]);
         for connection in 1..=1_000 {

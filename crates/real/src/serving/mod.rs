@@ -124,7 +124,6 @@ pub fn serve(
         scenario: scenario.clone(),
         movies: movies.to_vec(),
         catalogue: catalogue.clone(),
-        scheme: options.scheme,
         clock,
     };
     let ledgers = Ledgers::new(writer);

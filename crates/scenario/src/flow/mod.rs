@@ -207,6 +207,16 @@ impl Flow {
         self
     }
 
+    /// The same flow of RTSP, whose packets go in datagrams beside the connection: what a client gets that asks for it so. `None`
+    /// of any other. A flow that is called as its transport is called as the new one.
+    #[must_use]
+    pub fn in_datagrams(&self) -> Option<Self> {
+        let FlowKind::Stream(own) = &self.kind else { return None };
+        let flow = own.in_datagrams()?;
+        let name = self.own_name().unwrap_or_else(|| flow.transport.to_string());
+        Some(Self { name, kind: FlowKind::Datagram(flow), ..self.clone() })
+    }
+
     /// The keys that a transport has.
     fn keys(transport: Transport) -> Vec<&'static str> {
         [Self::COMMON_KEYS, &FlowKind::keys(transport)].concat()

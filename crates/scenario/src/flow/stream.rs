@@ -1,14 +1,17 @@
 //! The movie as a stream of bytes.
 
-use framewire_transport::TransportKind;
+use framewire_transport::datagram::Overflow;
 use framewire_transport::queue::QueueKind;
+use framewire_transport::registry::{Parts, Queue, Session, SocketKind};
+use framewire_transport::{Spread, TransportKind};
 use framewire_units::Bitrate;
+use framewire_wire::rtp_payload::PacketRule;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::pacing::{self, Pacing};
 use super::tcp::Tcp;
-use super::{Rtcp, queue, rtcp, ts_rate};
+use super::{Damaged, DatagramFlow, Rtcp, queue, rtcp, ts_rate};
 use crate::error::ScenarioError;
 use crate::section::Section;
 use crate::text;
@@ -54,6 +57,27 @@ impl StreamFlow {
             rtcp: rtcp::read(section, transport)?,
             tcp: Tcp::read(section, transport.profile())?,
             queue: queue::read(section, transport)?,
+        })
+    }
+
+    /// The same in datagrams beside the connection, where that is one of RTSP. Without a queue it is called as what a client asks
+    /// for; behind one, a send waits for room.
+    pub(super) fn in_datagrams(&self) -> Option<DatagramFlow> {
+        let parts = self.transport.profile().parts;
+        let overflow = if parts.queue == Queue::Direct { Overflow::Drop } else { Overflow::Wait };
+        let of_rtsp =
+            (parts.session == Session::Rtsp).then_some(Parts { socket: SocketKind::Datagram(overflow), ..parts });
+        Some(DatagramFlow {
+            transport: TransportKind::of(of_rtsp?).ok()?,
+            overflow,
+            packets: PacketRule::Full,
+            spread: Spread::AtOnce,
+            damaged: Damaged::Discard,
+            rtcp: self.rtcp,
+            send_buffer: self.tcp.send_buffer,
+            pacing: None,
+            ts_rate: None,
+            queue: self.queue,
         })
     }
 }

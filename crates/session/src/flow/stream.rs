@@ -75,6 +75,11 @@ impl StreamSetup {
         })
     }
 
+    /// True where it sends sound beside the movie.
+    pub fn has_sound(&self) -> bool {
+        self.plan().sound().is_some()
+    }
+
     /// What it sends.
     pub(crate) fn plan(&self) -> &SendingPlan {
         &self.movie.plan

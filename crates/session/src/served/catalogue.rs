@@ -52,8 +52,8 @@ pub(super) enum Form {
 pub struct Catalogue {
     pub(super) resources: Arc<[Resource]>,
     pub(super) forms: Arc<[Form]>,
-    /// Paths of movies, and the title of each.
-    titles: Arc<[(String, usize)]>,
+    /// Movies by their paths: the title of each, and how it is sent.
+    movies: Arc<[(String, usize, Arc<StreamSetup>)]>,
     /// Movies that are had by RTSP, and how.
     pub(super) presentations: Arc<[Presentation]>,
     /// The same where they have no end, as they are described then.
@@ -89,26 +89,29 @@ impl Catalogue {
                 let resource = Resource { path, media_type: media_type.clone(), length: Some(*length) };
                 served.push((resource, Form::File(file.clone())));
             }
+            let mut put = |path: String, media_type: &str, length: Option<u64>, setup: &StreamSetup| {
+                let setup = Arc::new(setup.clone());
+                of.push((path.clone(), number, Arc::clone(&setup)));
+                let media_type = media_type.to_owned();
+                served.push((Resource { path, media_type, length }, Form::Movie(setup)));
+            };
             if let Some(setup) = &title.mp4 {
                 let path = format!("/{MP4}/{stem}.{MP4}");
                 row.mp4 = Some(path.clone());
-                of.push((path.clone(), number));
                 let length = setup.file_length();
-                served.push((movie(path, "video/mp4", length), Form::Movie(setup.clone().into())));
+                put(path, "video/mp4", length, setup);
             }
             if let Some(setup) = &title.fragments {
                 let path = format!("/{FRAGMENTS}/{stem}.{MP4}");
                 row.fragments = Some(path.clone());
-                of.push((path.clone(), number));
-                served.push((movie(path, "video/mp4", None), Form::Movie(setup.clone().into())));
+                put(path, "video/mp4", None, setup);
             }
             if let Some(setup) = &title.ts {
                 let path = format!("/{TS}/{stem}.{TS}");
                 row.ts = Some(path.clone());
-                of.push((path.clone(), number));
-                served.push((movie(path, "video/mp2t", None), Form::Movie(setup.clone().into())));
+                put(path, "video/mp2t", None, setup);
             }
-            of.extend(title.rtsp.as_ref().map(|_| (format!("/{}", title.name), number)));
+            of.extend(title.rtsp.clone().map(|setup| (format!("/{}", title.name), number, setup.into())));
             rows.push(row);
         }
         let page: Bytes = page::page(&rows).into();
@@ -125,15 +128,15 @@ impl Catalogue {
             endless: endless.collect(),
             resources: resources.into(),
             forms: forms.into(),
-            titles: of.into(),
+            movies: of.into(),
             presentations: presentations.into(),
             streams: streams.into(),
         }
     }
 
-    /// Which of the titles the movie at a path is of; `None` of a page, and of a file as it is.
-    pub fn title_of(&self, path: &str) -> Option<usize> {
-        self.titles.iter().find(|(known, _)| known == path).map(|(_, number)| *number)
+    /// Which of the titles the movie at a path is of, and how it is sent; `None` of a page, and of a file as it is.
+    pub fn movie_at(&self, path: &str) -> Option<(usize, &StreamSetup)> {
+        self.movies.iter().find(|(known, ..)| known == path).map(|(_, number, setup)| (*number, &**setup))
     }
 
     /// The paths of HTTP.
@@ -145,10 +148,6 @@ impl Catalogue {
     pub fn presentations(&self) -> impl Iterator<Item = &str> {
         self.presentations.iter().map(|presentation| presentation.path.as_str())
     }
-}
-
-fn movie(path: String, media_type: &str, length: Option<u64>) -> Resource {
-    Resource { path, media_type: media_type.to_owned(), length }
 }
 
 /// The name without its ending, where no other title has the same.

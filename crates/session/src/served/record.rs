@@ -52,6 +52,8 @@ pub struct Record {
     /// Whether a [`Ledger`] is kept, or there was no room for it; `None` of what has none: pages, files, parts that begin within a movie,
     /// and streams without an end.
     pub ledger: Option<bool>,
+    /// True where packets of RTP went in datagrams beside the connection.
+    pub in_datagrams: bool,
     /// How it ended.
     pub ending: Ending,
 }
@@ -71,6 +73,7 @@ impl Record {
             frames: [0; 2],
             latest: None,
             ledger: None,
+            in_datagrams: false,
             ending: Ending::Complete,
         }
     }

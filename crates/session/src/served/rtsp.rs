@@ -168,7 +168,8 @@ impl Rtsp {
             .collect();
         let body = Body::streamed(setup.streamed(&playback, carried), in_datagrams);
         let path = &self.catalogue.presentations[movie].path;
-        stage.begin(Record::new(now, self.server.asked(), path, None), body);
+        let record = Record { in_datagrams, ..Record::new(now, self.server.asked(), path, None) };
+        stage.begin(record, body);
         if stage.has_ledger() {
             self.reports.iter_mut().for_each(|reports| reports.end.record(MOST_REPORTED));
         }

@@ -374,7 +374,7 @@ fn video_and_sound_go_in_datagrams_with_reports_that_are_signs_of_life() {
     assert!(client.poll_record().is_none(), "60 s from the report on");
     run(&mut *client, &mut pipe, ms(119_400), ms(130_000));
     let record = client.poll_record().expect("nothing was heard of it");
-    assert_eq!((record.ending, record.ended), (Ending::Left, ms(119_500)));
+    assert_eq!((record.ending, record.ended, record.in_datagrams), (Ending::Left, ms(119_500), true));
 }
 
 #[test]
@@ -394,8 +394,9 @@ fn what_is_no_rtsp_in_the_middle_of_a_movie_is_answered_behind_the_packet_and_en
         assert!(client.drive(ms(500), &mut pipe).unwrap().finished && pipe.finished);
         let rest = heard.items(&pipe);
         let [Item::Interleaved { channel: 0, .. }, Item::Response(refused)] = &rest[..] else { panic!("{rest:?}") };
-        let records = [(); 2].map(|()| client.poll_record().expect("what makes no sense, and the movie").ending);
-        assert_eq!(records, [Ending::Refused(refused.status), Ending::Left]);
+        let records = [(); 2].map(|()| client.poll_record().expect("what makes no sense, and the movie"));
+        assert!(records.iter().all(|record| !record.in_datagrams));
+        assert_eq!(records.map(|record| record.ending), [Ending::Refused(refused.status), Ending::Left]);
         assert_eq!(refused.status.0, status);
     }
 }
