@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -74,6 +75,29 @@ def test_ends_that_name_different_transports_are_not_joined(film: Path, tmp_path
     (tmp_path / "came" / "run.json").write_text(json.dumps(document))
     with pytest.raises(InputError, match=r"it came by http, and .* was sent by http\+ts; a server of an older version"):
         join(tmp_path / "served", tmp_path / "came", tmp_path / "joined")
+
+
+@pytest.mark.parametrize("path", ["/mp4/film.mp4", "/fmp4/film.mp4", "/ts/film.ts"])
+def test_what_a_server_that_was_stopped_did_not_send_is_not_lost(path: str, tmp_path: Path) -> None:
+    film = tmp_path / "film.mkv"
+    encode(film, 6)
+    with serving(film, tmp_path / "served", "--ahead", "0") as server:
+        command = [sys.executable, "-m", "framewire", "receive", server.url(path), "--out", str(tmp_path / "came")]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as client:
+            until = time.monotonic() + 20
+            while time.monotonic() < until and not any(
+                file.stat().st_size > 20_000 for file in tmp_path.glob("came*/received/movie.h264")
+            ):
+                time.sleep(0.02)
+            _, clients = server.end()
+            said, _ = client.communicate(timeout=30)
+    assert clients[-1]["ended"] == "the server was stopped", said
+    run = join(tmp_path / "served", tmp_path / "came", tmp_path / "joined")
+    document = document_of(run.directory)
+    assert (run.status, run.failures, document["ended_by"]) == ("partial", (), "interrupted")
+    fates = dict(run.frames.filter(track=0).group_by("fate").len().iter_rows())
+    assert fates["shown"] > 5 and fates["not offered"] > 50, fates
+    assert fates.get("lost", 0) <= 2, "what was under way"
 
 
 def test_damage_on_the_way_of_datagrams_is_counted_and_scored(film: Path, tmp_path: Path) -> None:
