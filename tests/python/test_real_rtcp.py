@@ -292,10 +292,13 @@ def test_gstreamer_takes_reports_of_its_stream(tmp_path: Path) -> None:
         log = tmp_path / "gst.log"
         settings = {**os.environ, "GST_DEBUG": "rtpsource:5", "GST_DEBUG_FILE": str(log), "GST_DEBUG_NO_COLOR": "1"}
         with subprocess.Popen(["gst-launch-1.0", "-q", *pipeline.split()], env=settings) as sender:
-            while sender.poll() is None:
+            # Its ten seconds of film, and a few more: what waits for RTCP does not always end with the film.
+            until = time.monotonic() + 14
+            while sender.poll() is None and time.monotonic() < until:
                 for one in select.select([at, above], [], [], 0.05)[0]:
                     data = one.recv(2048)
                     above.sendto(data, ("127.0.0.1", port + 1 if one is at else to_gst))
+            sender.kill()
         assert ended(process)[0] == 0
     said = log.read_text()
     losses = [int(share, 16) / 256 for share in re.findall(r"got RB packet: SSRC \w+, FL\s+(\w+)", said)]
