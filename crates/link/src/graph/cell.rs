@@ -15,6 +15,7 @@ use crate::wifi::{Medium, MediumEvent, StationConfig, StationCounters, StationId
 const ACCESS_POINT: StationId = StationId(1);
 
 /// Something that a cell says.
+#[derive(Debug)]
 pub(super) enum CellOutput {
     /// The other end of a frame has a packet.
     Received {

@@ -1,7 +1,5 @@
 //! What a network of nodes and links is made of.
 
-use framewire_units::DataSize;
-
 use crate::config::{ConfigError, ContenderConfig, WifiConfig, WireConfig};
 use crate::queue::{Discipline, QueueLimit};
 use crate::validate::{validate_contenders, validate_retry, validate_station_queue, validate_wifi, validate_wire};
@@ -151,7 +149,7 @@ impl CellConfig {
         std::iter::once(self.access_point).chain(self.stations.iter().map(|station| station.node))
     }
 
-    /// The largest IP packet that its frames hold is that of the medium; a cell has no MTU of its own.
+    /// A cell without disturbances, with queues of 100 packets.
     #[cfg(test)]
     pub(crate) fn quiet(access_point: NodeId, stations: &[NodeId]) -> Self {
         let queue = QueueLimit::Packets(100);
@@ -171,10 +169,5 @@ impl DirectionConfig {
     /// A direction whose queue is beyond the node's own interface.
     pub fn remote(wire: WireConfig) -> Self {
         Self { wire, in_device: false }
-    }
-
-    /// The largest IP packet that it takes.
-    pub fn mtu(&self) -> DataSize {
-        self.wire.mtu
     }
 }

@@ -6,6 +6,8 @@ mod direction;
 mod open_records;
 mod routes;
 
+use std::collections::VecDeque;
+
 use framewire_units::{Seed, Timestamp};
 
 use self::cell::{Cell, CellOutput};
@@ -33,8 +35,10 @@ pub(crate) struct Graph {
     directions: Vec<Direction>,
     cells: Vec<Cell>,
     /// Packets of nodes that forward, which enter when their time has come.
-    entering: Vec<(Timestamp, NodeId, Packet)>,
+    entering: VecDeque<(Timestamp, NodeId, Packet)>,
     open: OpenRecords,
+    /// What a cell said in a call; kept to save an allocation.
+    output: Vec<CellOutput>,
 }
 
 impl Graph {
@@ -59,7 +63,15 @@ impl Graph {
         });
         let cells = cells.collect::<Result<_, ConfigError>>()?;
         let forwards = (0..config.nodes).map(|node| config.interfaces(NodeId(node)) > 1).collect();
-        Ok(Self { routes, forwards, directions, cells, entering: Vec::new(), open: OpenRecords::default() })
+        Ok(Self {
+            routes,
+            forwards,
+            directions,
+            cells,
+            entering: VecDeque::new(),
+            open: OpenRecords::default(),
+            output: Vec::new(),
+        })
     }
 
     /// A packet enters at a node. Where others' packets pass that node, it is held until the clock has come to `at`.
@@ -68,7 +80,7 @@ impl Graph {
             let place = self.entering.partition_point(|&(other, ..)| other <= at);
             self.entering.insert(place, (at, from, packet));
         } else {
-            self.enter(at, from, packet, events);
+            self.enter_link(at, from, packet, true, events);
         }
     }
 
@@ -82,9 +94,8 @@ impl Graph {
             }
             self.settle(at, events);
             self.forward(at, events);
-            while self.entering.first().is_some_and(|&(time, ..)| time <= at) {
-                let (at, from, packet) = self.entering.remove(0);
-                self.enter(at, from, packet, events);
+            while let Some((at, from, packet)) = self.entering.pop_front_if(|entering| entering.0 <= at) {
+                self.enter_link(at, from, packet, true, events);
             }
         }
     }
@@ -101,7 +112,7 @@ impl Graph {
     }
 
     fn next_time(&self) -> Timestamp {
-        let entering = self.entering.first().map_or(Timestamp::MAX, |&(at, ..)| at);
+        let entering = self.entering.front().map_or(Timestamp::MAX, |&(at, ..)| at);
         let directions = self.directions.iter().map(Direction::next);
         directions.chain(self.cells.iter().map(Cell::next)).fold(entering, Timestamp::min)
     }
@@ -134,11 +145,7 @@ impl Graph {
         }
     }
 
-    /// A packet of a host enters its first link.
-    fn enter(&mut self, at: Timestamp, from: NodeId, packet: Packet, events: &mut Events) {
-        self.enter_link(at, from, packet, true, events);
-    }
-
+    /// A packet enters the link by which it leaves `node`; `is_first`: it comes from there.
     fn enter_link(&mut self, at: Timestamp, node: NodeId, packet: Packet, is_first: bool, events: &mut Events) {
         match self.routes.egress(node, packet.to) {
             // From a node to itself: the loopback interface of its host, which no link model sees.
@@ -173,9 +180,9 @@ impl Graph {
 
     /// Lets a cell do something, and says what came of it.
     fn with_cell(&mut self, number: usize, events: &mut Events, act: impl FnOnce(&mut Cell, &mut Vec<CellOutput>)) {
-        let mut output = Vec::new();
-        act(&mut self.cells[number], &mut output);
-        for output in output {
+        let mut said = std::mem::take(&mut self.output);
+        act(&mut self.cells[number], &mut said);
+        for output in said.drain(..) {
             match output {
                 CellOutput::Received { downward, packet, at } => self.receive(number, downward, packet, at, events),
                 CellOutput::Released { packet, at } => events.push(NetworkEvent::Released { packet, at }),
@@ -189,6 +196,7 @@ impl Graph {
                 CellOutput::Sniffed(frame) => events.push(NetworkEvent::Sniffed(frame)),
             }
         }
+        self.output = said;
     }
 
     /// A node of a cell has a packet from the air.

@@ -78,7 +78,7 @@ fn times_add_up_over_hops() {
     assert_eq!(delivered(&run(&config, &arrivals)), (0..3).map(|id| (id, expected(id))).collect());
 }
 
-/// Two senders behind links of other delays meet at a queue: who arrives there first goes first, whoever sent first.
+/// Two senders behind links of other delays meet at a queue: packets go in the order of their arrival there, not of sending.
 #[test]
 fn packets_of_several_links_enter_a_queue_in_the_order_of_their_arrival() {
     let links = vec![link([0, 2], wire(100, 50)), link([1, 2], wire(100, 1)), link([2, 3], wire(1, 0))];

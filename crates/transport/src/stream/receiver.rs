@@ -141,7 +141,7 @@ impl StreamReceiver {
         let summary = scanner.finish(&mut |frame| found.push(frame));
         found.into_iter().for_each(|frame| self.take_frame(&frame));
         self.handle_timeout(Timestamp::MAX);
-        // Whoever receives needs no frame rate, and a stream need not state one.
+        // A receiver needs no frame rate, and a stream need not state one.
         let error = summary.err().filter(|error| !matches!(error, ScanError::NoFrameRate { .. }));
         if let (Some(error), true) = (error, self.total > 0) {
             self.events.push_back(ReceiverEvent::Rejected { at: now, reason: error.to_string() });
