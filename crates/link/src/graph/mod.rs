@@ -94,7 +94,9 @@ impl Graph {
             }
             self.settle(at, events);
             self.forward(at, events);
-            while let Some((at, from, packet)) = self.entering.pop_front_if(|entering| entering.0 <= at) {
+            while self.entering.front().is_some_and(|&(time, ..)| time <= at)
+                && let Some((at, from, packet)) = self.entering.pop_front()
+            {
                 self.enter_link(at, from, packet, true, events);
             }
         }
